@@ -37,7 +37,7 @@ from torch.nn.functional import embedding_bag, normalize
 from memnet.checkpoints import save_checkpoint
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.bert import BertNetwork
-from memnet.encoders.static import RANK, STATIC, VOCABULARY
+from memnet.encoders.minilm import RANK, STATIC, VOCABULARY
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
 _CHARACTERS = 1000

@@ -70,7 +70,7 @@ def main() -> None:
             for one in asked:
                 ask(memory, name, one["question"], phrases(one))
         with Engine.open(
-            Path(scratch, "store"), create=True, model="text", reader=str(plain)
+            Path(scratch, "store"), create=True, answerer="text", reader=str(plain)
         ) as memory:
             others = list(_others(options.examples / "held_out.jsonl"))
             memory.ingest(_passages(others))

@@ -51,7 +51,7 @@ def fill(store: MemoryStore, rows: Vectors) -> None:
     names = len(rows) // 2
     chance = np.random.default_rng(3)
     with store.changing():
-        connection: Connection = store._connection
+        connection: Connection = store.connection
         symbols = ((n, f"name {n}") for n in range(1, len(rows) + names + 1))
         connection.insert("symbol", ("id", "name"), symbols)
         connection.set_last_id("slot", len(rows))

@@ -30,6 +30,7 @@ from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.place import StorePlace
 from memnet.storage.sqlite import connection as sqlite_connection
 from memnet.storage.tables.vectors import digest_of
+from memnet.storage.vectors.cache import Commits
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -346,17 +347,17 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
 
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
-    history = store._connection.history
+    commits = Commits(store.connection)
     with store.reading():
-        revision = None if header is None else history.find(header.commit_id)
+        revision = None if header is None else commits.find(header.commit_id)
         if revision is None:
             return "not of these rows"
-        return "current" if revision == history.latest() else "older"
+        return "current" if revision == store.connection.revision() else "older"
 
 
 def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Model:
     """That a store holds exactly what one of the models does, and finds it; gives that model."""
-    slots = store.fetch(range(1, store._connection.last_id("slot") + 1))
+    slots = store.fetch(range(1, store.connection.last_id("slot") + 1))
     symbols = store.symbols([slot.id for slot in slots])
     content = {
         (

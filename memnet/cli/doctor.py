@@ -49,7 +49,7 @@ def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> i
 def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
     """What was found, as JSON values; "problems" has a line for each thing that is missing."""
     from memnet.config import available_cores
-    from memnet.storage.sqlite.library import has_text_search, sqlite_version
+    from memnet.storage.sqlite.connection import has_text_search, sqlite_version
 
     problems: list[str] = []
     if not has_text_search():
@@ -203,8 +203,7 @@ def list_settings(
 
 def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
-    from memnet.encoders.minilm import MiniLMEncoder
-    from memnet.encoders.static import STATIC_PREFIX
+    from memnet.encoders.minilm import STATIC_PREFIX, MiniLMEncoder
     from memnet.storage.overview import overview, writer
 
     name, files = place_name(place), files_folder(place)

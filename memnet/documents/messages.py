@@ -13,16 +13,17 @@ from memnet.documents.question import Question
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
-from memnet.text.names import is_name, normalise
-from memnet.text.relative import times_in
-from memnet.text.speakers import (
+from memnet.text.names import (
     MESSAGE,
     called_prefix,
     day_symbols,
     is_day,
+    is_name,
     is_session,
+    normalise,
     speaker_symbol,
 )
+from memnet.text.relative import times_in
 
 # Messages that call a speaker by a name, for it to be his.
 _MIN_CALLED = 3

@@ -17,6 +17,7 @@ from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
 from memnet.text.names import (
+    MESSAGE,
     capitalised_names,
     maximal_names,
     normalise,
@@ -24,7 +25,6 @@ from memnet.text.names import (
     stems,
     without_names,
 )
-from memnet.text.speakers import MESSAGE
 
 # Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
 # very long document.
@@ -186,7 +186,7 @@ class Question:
         self.store = store
         self.scope = scope
         self.full = full
-        self.fetched = FetchedSlots(store) if whole is None else whole.fetched
+        self.fetched: FetchedSlots = FetchedSlots(store) if whole is None else whole.fetched
         self._encode = encode
         self._background = background
         self._whole = whole

@@ -1,6 +1,6 @@
 """Encoders: texts to vectors."""
 
-from memnet.encoders.minilm import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder, StaticEncoder
 from memnet.encoders.protocol import (
     MENTION,
     DocumentEncoder,
@@ -10,7 +10,6 @@ from memnet.encoders.protocol import (
     TokenStates,
     token_encoder,
 )
-from memnet.encoders.static import StaticEncoder
 
 __all__ = [
     "MENTION",

@@ -17,7 +17,7 @@ from memnet.statements.presentation import ASKED_BACK
 from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
 from memnet.storage import MemoryStore
 from memnet.text.english import sentences
-from memnet.text.speakers import MESSAGE, speaker_names, subject_of
+from memnet.text.names import MESSAGE, speaker_names, subject_of
 from memnet.types import Answer, Candidate, Evidence, Quote
 
 # Messages that are searched for a question; those of assistants are not read.

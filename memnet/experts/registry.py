@@ -30,7 +30,7 @@ from memnet.encoders import (
     token_encoder,
 )
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
-from memnet.encoders.static import STATIC, STATIC_PREFIX, static_shapes
+from memnet.encoders.minilm import STATIC, STATIC_PREFIX, static_shapes
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions

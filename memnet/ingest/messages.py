@@ -10,14 +10,14 @@ from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
 from memnet.text.dates import WrittenDay, days_in
-from memnet.text.relative import times_in
-from memnet.text.speakers import (
+from memnet.text.names import (
     MESSAGE,
     called_symbols,
     day_symbols,
     session_symbol,
     speaker_symbols,
 )
+from memnet.text.relative import times_in
 from memnet.types import Message
 
 # Characters below which the key of a message also encodes the one before it: "Yes, last Sunday!"

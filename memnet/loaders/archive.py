@@ -90,7 +90,7 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
     kind = content.name if content else ""
     data = file.data
     if kind == "gzip":
-        data = _gunzipped(data, budget)
+        data = _content(_Member("", partial(_gzip, data)), budget)
         content = recognise(data[:HEAD])
         if content is None or content.name != "tar":
             name = PurePosixPath(file.name.replace("\\", "/")).name
@@ -203,8 +203,8 @@ def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes
         raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
 
 
-def _gunzipped(data: bytes, budget: _Budget) -> bytes:
-    return _content(_Member("", lambda: cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))), budget)
+def _gzip(data: bytes) -> BinaryIO:
+    return cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
 
 
 def _zip(data: bytes) -> zipfile.ZipFile:
@@ -223,24 +223,20 @@ def _package_format(archive: zipfile.ZipFile) -> str | None:
         for folder, found in _OOXML.items():
             if any(name.startswith(folder) for name in names):
                 return found
+    kind = ""
     if "mimetype" in names:
-        try:
-            with archive.open("mimetype") as stream:
-                kind = stream.read(100).decode("ascii", "replace").strip()
-        except _BROKEN:
-            kind = ""
-        return next((found for start, found in _MIMETYPES.items() if kind.startswith(start)), None)
-    return None
+        with suppress(*_BROKEN), archive.open("mimetype") as stream:
+            kind = stream.read(100).decode("ascii", "replace").strip()
+    return next((found for start, found in _MIMETYPES.items() if kind.startswith(start)), None)
 
 
 def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
     members: list[_Member] = []
     for info in archive.infolist():
-        mode = info.external_attr >> 16
         # ``info.is_dir`` fails on an empty name.
-        if not info.filename.endswith("/") and not stat.S_ISLNK(mode):
-            encrypted = bool(info.flag_bits & _ENCRYPTED)
+        if not info.filename.endswith("/") and not stat.S_ISLNK(info.external_attr >> 16):
             opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
+            encrypted = bool(info.flag_bits & _ENCRYPTED)
             members.append(_Member(_zip_name(info), opened, encrypted))
     return members
 

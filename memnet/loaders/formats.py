@@ -6,15 +6,15 @@ A new format is a module with a function ``load``, and a line in ``FORMATS``.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
 from typing import TypeAlias
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.plugins import names
 from memnet.loaders.signatures import recognise, why_skipped
 
 
@@ -152,11 +152,19 @@ def format_by_name(name: str) -> Format:
     return known
 
 
+@cache
+def other_loaders() -> dict[str, EntryPoint]:
+    """The loaders of other packages, by the suffixes without dots that they read."""
+    return {one.name.lower().lstrip("."): one for one in entry_points(group="memnet.loaders")}
+
+
 def _foreign(suffix: str) -> Format | None:
     """The format of a suffix that another package reads; see ``plugins``."""
     name = suffix.removeprefix(".")
     return (
-        Format(name, f"{suffix} files", (suffix,), f"plugins:{name}") if name in names() else None
+        Format(name, f"{suffix} files", (suffix,), f"plugins:{name}")
+        if name in other_loaders()
+        else None
     )
 
 

@@ -5,17 +5,13 @@ and called in the process with limits that reads files; formats of memnet come f
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+from typing import NamedTuple, Protocol, get_args
 
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument
+from memnet.loaders.formats import SourceFile, other_loaders
+from memnet.loaders.web import html
 
-if TYPE_CHECKING:
-    from memnet.loaders.formats import SourceFile
-
-GROUP = "memnet.loaders"
 _KINDS = get_args(BlockKind)
 
 
@@ -48,17 +44,7 @@ class Loader(Protocol):
         ...
 
 
-@cache
-def _loaders() -> dict[str, EntryPoint]:
-    return {entry.name.lower().lstrip("."): entry for entry in entry_points(group=GROUP)}
-
-
-def names() -> tuple[str, ...]:
-    """The suffixes, without dots, that other packages read."""
-    return tuple(_loaders())
-
-
-def load(file: "SourceFile", name: str) -> Iterator[ParsedDocument | Problem]:
+def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     """The document that another package's loader gives.
 
     Args:
@@ -68,7 +54,7 @@ def load(file: "SourceFile", name: str) -> Iterator[ParsedDocument | Problem]:
     Raises:
         InputError: the loader can't be imported, or gives something else than its protocol says.
     """
-    entry = _loaders()[name]
+    entry = other_loaders()[name]
     try:
         loader: Loader = entry.load()
     except Exception as error:  # code of others raises anything
@@ -79,8 +65,6 @@ def load(file: "SourceFile", name: str) -> Iterator[ParsedDocument | Problem]:
     result = loader(file.data, file.name)
     builder = DocumentBuilder()
     if isinstance(result, str):
-        from memnet.loaders.web import html  # it imports formats, which import this module
-
         title = html.add(builder, result, whole=True, max_heading=file.max_title).title
     else:
         title = _add_pieces(builder, result, entry.value)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -27,10 +27,12 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memnet import __version__
-from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, one_line
 from memnet.mcp.tools import ALIASES, WRITING, ServedMemory, add_tools, find_source
 from memnet.text.citations import SOURCE_SCHEME
+
+if TYPE_CHECKING:
+    from memnet.engine import Engine
 
 INSTRUCTIONS = (
     "A memory of documents, facts and statements on this machine. 'ask' answers a question with "
@@ -119,12 +121,12 @@ def build_server(
         yield
 
     async def list_sources(
-        context: ServerRequestContext[Any, Any], call_next: CallNext
+        ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         """Sources as resources, page by page: they change while the server runs."""
-        if context.method != "resources/list":
-            return await call_next(context)
-        cursor = (context.params or {}).get("cursor")
+        if ctx.method != "resources/list":
+            return await call_next(ctx)
+        cursor = (ctx.params or {}).get("cursor")
         try:
             return await anyio.to_thread.run_sync(partial(_source_page, memory, cursor))
         except InputError as error:
@@ -194,7 +196,7 @@ def _source_page(memory: ServedMemory, cursor: object) -> types.ListResourcesRes
 
 
 def serve_stdio(
-    open_engine: Callable[[], Engine], *, read_only: bool = False, namespace: str | None = None
+    open_engine: "Callable[[], Engine]", *, read_only: bool = False, namespace: str | None = None
 ) -> None:
     """Serve one client over standard input and output until it closes the input.
 
@@ -219,7 +221,9 @@ def _open(memory: ServedMemory) -> None:
         memory.engine().preload()
 
 
-def http_app(engine: Engine, read_only: bool = False, *, namespace: str | None = None) -> Starlette:
+def http_app(
+    engine: "Engine", read_only: bool = False, *, namespace: str | None = None
+) -> Starlette:
     """An ASGI application that answers each POST to ``/mcp`` by itself, without sessions.
 
     Its lifespan must run, once. It checks neither hosts nor tokens: the application around it does.

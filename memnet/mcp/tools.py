@@ -4,19 +4,21 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.mcp import results
 from memnet.text.checks import FIRST_ERROR
 from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
 from memnet.types import Document, SourceKind, StoreInfo
+
+if TYPE_CHECKING:
+    from memnet.engine import Engine
 
 WRITING = frozenset({"remember", "forget"})
 # Other names that models use for an argument, by its name in a tool.
@@ -61,13 +63,13 @@ class ServedMemory:
     ``namespace`` is where to read and write; None reads all and writes into the default one.
     """
 
-    def __init__(self, open_engine: Callable[[], Engine], namespace: str | None = None) -> None:
+    def __init__(self, open_engine: "Callable[[], Engine]", namespace: str | None = None) -> None:
         self.namespace = namespace
         self._open = open_engine
         self._engine: Engine | None = None
         self._lock = threading.Lock()
 
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """The memory itself. If it could not be opened, the next call tries again."""
         with self._lock:
             if self._engine is None:

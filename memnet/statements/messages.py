@@ -20,7 +20,7 @@ from memnet.storage import Encode, MemoryStore, NewSlot
 from memnet.text.checks import latest_moment
 from memnet.text.dates import written_moment
 from memnet.text.english import sentences
-from memnet.text.speakers import subject_of
+from memnet.text.names import subject_of
 
 _MAX_SENTENCE = 300  # Characters: a longer one says more than one thing
 # Characters of a message that are looked at: a longer one is a text that somebody pasted.

@@ -13,9 +13,8 @@ from memnet.reader.spans import Passage
 from memnet.storage import Told
 from memnet.text.dates import DateRange, day_name, local_time, one_day
 from memnet.text.english import Clauses
-from memnet.text.names import normalise
+from memnet.text.names import normalise, subject_of
 from memnet.text.relative import Role, TimeSpan, times_in
-from memnet.text.speakers import subject_of
 
 # What a statement counts that held on the days of a question, and one that did not, beside one that
 # is about them.

@@ -6,8 +6,8 @@ from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.storage.bundle import copy_store, export_bundle, import_bundle
-    from memnet.storage.folder import DATABASE
     from memnet.storage.overview import stored_fingerprint
+    from memnet.storage.place import DATABASE
     from memnet.storage.scope import EVERYWHERE, Scope
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
@@ -56,7 +56,7 @@ __all__ = [
 
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
-    "DATABASE": "memnet.storage.folder",
+    "DATABASE": "memnet.storage.place",
     "EVERYWHERE": "memnet.storage.scope",
     "MemoryStore": "memnet.storage.store",
     "Scope": "memnet.storage.scope",
@@ -65,8 +65,8 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "import_bundle": "memnet.storage.bundle",
     "stored_fingerprint": "memnet.storage.overview",
 }
+# Looking into a database loads neither the vector index nor what it needs.
 __getattr__ = lazy_names(__name__, _HOMES)
-"""Looking into a database loads neither the vector index nor what it needs."""
 
 
 def __dir__() -> list[str]:

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.connections import Connections
-from memnet.storage.values import Hits, IndexInfo, Within
-from memnet.storage.vectors.search import ToDevice
+from memnet.storage.tables.connection import Connection, Connections
+from memnet.storage.values import Hits, IndexInfo, ToDevice, Within
 
 Result = TypeVar("Result")
 

@@ -17,7 +17,7 @@ from tempfile import mkstemp
 from typing import IO, BinaryIO
 
 from memnet.errors import StoreError
-from memnet.storage.folder import DATABASE
+from memnet.storage.place import DATABASE
 
 # What a store may own: a model of its facts, and one that searches its documents.
 MODEL_NAMES = ("facts", "text")

@@ -16,21 +16,17 @@ from memnet.config import StoreConfig
 from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Revision
 
-_ENTRY_COST = 64
-"""Postings that take about as much memory as the rest of a term's entry."""
+_ENTRY_COST = 64  # postings that take about as much memory as the rest of a term's entry
 
 
 class _Postings(NamedTuple):
     """The slots with a term. P = how many."""
 
-    ids: NDArray[np.int64]
-    """[P] int64, rising."""
-    scores: NDArray[np.float64]
-    """[P] float64: BM25 of the term alone."""
+    ids: NDArray[np.int64]  # [P] int64, rising
+    scores: NDArray[np.float64]  # [P] float64: BM25 of the term alone
 
 
-_Entry = _Postings | int
-"""Postings, or for a term that is too common a lower bound of their number."""
+_Entry = _Postings | int  # Postings, or for a term that is too common a lower bound of their number
 
 
 class Bm25Index:
@@ -41,8 +37,8 @@ class Bm25Index:
         self._config = config
         self._guard = threading.Lock()
         self._revision: Revision | None = None
+        # Of that commit, least recently used first.
         self._cache: OrderedDict[str, _Entry] = OrderedDict()
-        """Of that commit, least recently used first."""
         self._room = config.cached_postings
 
     def postings(
@@ -59,11 +55,7 @@ class Bm25Index:
         return {term: postings.ids for term, postings in found.items()}
 
     def search(
-        self,
-        connection: Connection,
-        terms: Sequence[str],
-        limit: int,
-        hidden: NDArray[np.int64],
+        self, connection: Connection, terms: Sequence[str], limit: int, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]] | None:
         """The slots with the highest BM25, best first, ties by rising ids.
 
@@ -99,7 +91,7 @@ class Bm25Index:
     ) -> dict[str, _Postings]:
         """Postings by term, without those of terms in more than ``max_postings`` slots."""
         # What a transaction under way sees is no commit yet, and is not cached.
-        revision = None if connection.changing else connection.history.latest()
+        revision = None if connection.changing else connection.revision()
         entries = self._cached(revision, terms)
         new: dict[str, _Entry] = {}
         for term in terms:

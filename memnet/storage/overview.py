@@ -1,38 +1,34 @@
 """What a store's database says of it, read without its vector index, and who writes to it."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from memnet.storage.folder import DATABASE, FolderLock
-from memnet.storage.place import StorePlace
+from memnet.storage.place import DATABASE, StorePlace
 from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.sqlite.folder import FolderLock
 from memnet.storage.tables import slots
+from memnet.storage.tables.checked import checked_rows
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
-from memnet.storage.tables.contents import Contents
 from memnet.storage.values import StoreCounts
 
-_MAX_LISTED = 1000
-"""Names that are listed: nobody chooses among more."""
-_LOOK_SECONDS = 10.0
-"""How long somebody who asked about a store waits for its server."""
-_COMPLETE_SECONDS = 1.0
-"""The same for who only typed a tab."""
-_LOCKS = Path("/proc/locks")
-"""On Linux, every lock of a file with the process that holds it."""
+_MAX_LISTED = 1000  # names that are listed: nobody chooses among more
+_LOOK_SECONDS = 10.0  # how long somebody who asked about a store waits for its server
+_COMPLETE_SECONDS = 1.0  # the same for who only typed a tab
+_LOCKS = Path("/proc/locks")  # on Linux, every lock of a file with the process that holds it
 
 
 class Overview(NamedTuple):
     """A store as its database describes it."""
 
     schema_version: int
-    encoder: str
-    """Fingerprint; empty in a store into which nothing was put yet."""
+    encoder: str  # Fingerprint; empty in a store into which nothing was put yet
+    # None in a store of an earlier schema, or without one: it is migrated when it is opened.
     counts: StoreCounts | None
-    """None in a store of an earlier schema, or without one: it is migrated when it is opened."""
 
 
 def overview(place: StorePlace) -> Overview | None:
@@ -74,7 +70,15 @@ def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[st
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
-        return Contents(lambda: found).source_ids(prefix, namespace, _MAX_LISTED)
+        rows = found.rows(
+            "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
+            "ORDER BY name LIMIT ?",
+            namespace,
+            prefix,
+            prefix + chr(sys.maxunicode),
+            _MAX_LISTED,
+        )
+        return [row[0] for row in checked_rows(rows, "a source id", str)]
 
 
 def list_namespaces(place: StorePlace) -> list[str]:
@@ -88,7 +92,12 @@ def list_namespaces(place: StorePlace) -> list[str]:
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
-        return Contents(lambda: found).namespaces(_MAX_LISTED)
+        rows = found.rows(
+            "SELECT DISTINCT namespace FROM source WHERE namespace <> '' "
+            "ORDER BY namespace LIMIT ?",
+            _MAX_LISTED,
+        )
+        return [row[0] for row in checked_rows(rows, "a namespace", str)]
 
 
 def writer(place: StorePlace) -> str | None:

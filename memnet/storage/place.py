@@ -8,11 +8,12 @@ from typing import TypeAlias
 from memnet.errors import InputError
 from memnet.storage.postgres.address import Address, is_address
 
+DATABASE = "memory.sqlite3"  # the file that every store in a folder has
+# A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//".
 StorePlace: TypeAlias = Path | str
-"""A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//"."""
 _ADDRESS_AS_PATH = re.compile(r"postgres(ql)?:[/\\]", re.IGNORECASE)
+# Of two characters or more: one is a drive of Windows.
 _OTHER_SCHEME = re.compile(r"\A[a-z][a-z0-9+.-]{1,30}://", re.IGNORECASE)
-"""Of two characters or more: one is a drive of Windows."""
 
 
 def store_place(given: str | os.PathLike[str]) -> StorePlace:

@@ -39,20 +39,17 @@ class Scope:
     no condition on it; all conditions must hold.
     """
 
-    namespace: str | None = None
-    """None for all."""
-    where: Mapping[str, Any] | None = field(default=None, hash=False)
-    """None or nothing for all."""
-    kinds: frozenset[SourceKind] | None = None
-    """Of sources; None for all."""
+    namespace: str | None = None  # none for all
+    where: Mapping[str, Any] | None = field(default=None, hash=False)  # none or nothing for all
+    kinds: frozenset[SourceKind] | None = None  # of sources; None for all
+    # Statements that held then, in seconds since the epoch; None for those that hold now. One that
+    # is to begin later holds already: a plan is known from when it was told.
     as_of: float | None = None
-    """Statements that held then, in seconds since the epoch; None for those that hold now. One that
-    is to begin later holds already: a plan is known from when it was told."""
+    # Whether statements that messages made are covered too, whatever the kinds. Else the messages
+    # themselves are found, which say the same.
     learned: bool = False
-    """Whether statements that messages made are covered too, whatever the kinds. Else the messages
-    themselves are found, which say the same."""
+    # Whether statements are covered whenever they held, those that were corrected too.
     past: bool = False
-    """Whether statements are covered whenever they held, those that were corrected too."""
 
     def __post_init__(self) -> None:
         """Check the conditions.

@@ -17,20 +17,18 @@ from memnet.storage.files import ModelFolders, Uploads
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.sqlite.backend import FolderBackend
+from memnet.storage.sqlite.folder import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
-from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
-from memnet.storage.tables.connections import keep_inherited
+from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, keep_inherited
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
-from memnet.storage.tables.quick import QuickVectors
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
-from memnet.storage.tables.validity import Validity
+from memnet.storage.tables.vectors import QuickVectors
 from memnet.storage.values import (
     Encode,
     EncodePassages,
@@ -43,8 +41,8 @@ from memnet.storage.values import (
     Slot,
     StoreCounts,
     Symbols,
+    ToDevice,
 )
-from memnet.storage.vectors.search import ToDevice
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +96,20 @@ class MemoryStore:
         self._config = config or StoreConfig()
         self._to_device = to_device
         backend = open_backend(path, create, lock_seconds)
-        self.place: Final = backend.place
-        """Where the store is, as messages name it."""
+        self.place: Final = backend.place  # where the store is, as messages name it
+        # The folder of its files: of all of them, or of those beside a database server.
         self.path: Final = backend.folder
-        """The folder of its files: of all of them, or of those beside a database server."""
         self.models = ModelFolders(self.path)
         self.uploads = Uploads(self.path)
         self._closed = False
         self._own = self._start_process(backend)
-        self.sources = Sources(lambda: self._connection)
-        self.contents = Contents(lambda: self._connection)
-        self.facts = Facts(lambda: self._connection, dimension)
-        self.statements = Statements(lambda: self._connection, self.changing, dimension)
-        self.journal = Journal(lambda: self._connection, self.changing, self.statements)
-        self.messages = Messages(lambda: self._connection, self.changing, self.journal)
-        self.quick = QuickVectors(lambda: self._connection, self.changing)
-        self._validity = Validity(lambda: self._connection)
+        self.sources = Sources(self)
+        self.contents = Contents(self)
+        self.facts = Facts(self)
+        self.statements = Statements(self)
+        self.journal = Journal(self, self.statements)
+        self.messages = Messages(self, self.journal)
+        self.quick = QuickVectors(self)
         try:
             self._prepare()
         except BaseException:
@@ -134,7 +130,7 @@ class MemoryStore:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Let every read of this thread inside the block see one and the same commit."""
-        connection = self._connection
+        connection = self.connection
         with connection.snapshot():
             yield connection
 
@@ -158,7 +154,7 @@ class MemoryStore:
         with process.backend.writing(timeout, sources_only) as is_outermost:
             yield
             if is_outermost:
-                self._connection.release_space()
+                self.connection.release_space()
                 process.index.save_if_stale()
 
     @contextmanager
@@ -171,7 +167,7 @@ class MemoryStore:
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
-        with self.writing(), self._connection.transaction(advance):
+        with self.writing(), self.connection.transaction(advance):
             yield
 
     def put(
@@ -207,7 +203,7 @@ class MemoryStore:
         encode_passages: EncodePassages | None,
     ) -> PutCounts:
         """As ``put``, by a writer."""
-        connection = self._connection
+        connection = self.connection
         changed, counts = sources.changed(connection, new)
         vectors = (
             sources.new_vectors(connection, changed, encode, encode_passages) if changed else []
@@ -228,16 +224,16 @@ class MemoryStore:
     def append(self, source: NewSource, encode: Encode) -> list[int]:
         """Add slots to a source, new or stored, leaving those it has; returns their ids."""
         with self.changing():
-            vectors = sources.new_vectors(self._connection, [source], encode)
-            text_vectors.add(self._connection, vectors)
-            return sources.put(self._connection, [source])[0]
+            vectors = sources.new_vectors(self.connection, [source], encode)
+            text_vectors.add(self.connection, vectors)
+            return sources.put(self.connection, [source])[0]
 
     def add_slots(
         self, name: str, namespace: str, new: Sequence[NewSlot], encode: Encode
     ) -> list[int]:
         """Add slots to a stored source, which stays as it is otherwise; returns their ids."""
         with self.changing():
-            return sources.add_slots(self._connection, name, namespace, new, encode)
+            return sources.add_slots(self.connection, name, namespace, new, encode)
 
     def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
         """Delete sources and all that was made from them; returns how many slots were deleted.
@@ -247,21 +243,21 @@ class MemoryStore:
         """
         names = list(names)
         with self.writing(sources_only=True):
-            uploads = self.uploads.among(sources.origins(self._connection, names, namespace))
+            uploads = self.uploads.among(sources.origins(self.connection, names, namespace))
             deleted = self._retrying(lambda: self._delete(names, namespace))
             if uploads:
-                self.uploads.remove(sources.unused_origins(self._connection, uploads))
+                self.uploads.remove(sources.unused_origins(self.connection, uploads))
         return deleted
 
     def _delete(self, names: Sequence[str], namespace: str | None) -> int:
         """As ``delete``, by a writer, but for uploads."""
-        with self._connection.transaction():
+        with self.connection.transaction():
             self.journal.take_back_messages(names, namespace)
-            return sources.delete(self._connection, names, namespace)
+            return sources.delete(self.connection, names, namespace)
 
     def _retrying(self, change: Callable[[], Result]) -> Result:
         """As ``Backend.retrying``; a part of a transaction is not made again by itself."""
-        if self._connection.changing:
+        if self.connection.changing:
             return change()
         return self._process.backend.retrying(change)
 
@@ -272,15 +268,15 @@ class MemoryStore:
             StoreError: the store is not empty; or as ``writing``.
         """
         with self.changing():
-            if self._connection.one("SELECT 1 FROM source LIMIT 1") is not None:
+            if self.connection.one("SELECT 1 FROM source LIMIT 1") is not None:
                 raise StoreError(f"{self.place} is not empty; choose a place without a store")
-            write(self._connection)
+            write(self.connection)
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
         with self.writing():
-            with self._connection.transaction():
-                self._connection.text.rebuild()
+            with self.connection.transaction():
+                self.connection.text.rebuild()
             self._process.index.rebuild()
 
     def search_dense(
@@ -289,12 +285,12 @@ class MemoryStore:
         """Slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
             return self._process.index.search(
-                vector, limit, slots.within(self._connection, scope), self._validity.hidden(scope)
+                vector, limit, slots.within(self.connection, scope), self.contents.hidden(scope)
             )
 
     def encoded(self, texts: Iterable[str], encode: Encode) -> dict[str, NDArray[np.float32]]:
         """Vectors [D] float32 of texts; only those that no slot has are encoded."""
-        return text_vectors.encoded(self._connection, texts, self.dimension, encode)
+        return text_vectors.encoded(self.connection, texts, self.dimension, encode)
 
     def nearest_statements(
         self, vector: NDArray[np.float32], limit: int, namespace: str | None
@@ -316,11 +312,11 @@ class MemoryStore:
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         """Slots that share words with the query, scored by BM25; any words are safe."""
         with self.reading():
-            found, hidden = None, self._validity.hidden(scope)
+            found, hidden = None, self.contents.hidden(scope)
             if scope.covers_all_sources:
-                found = self._process.bm25.search(self._connection, terms, limit, hidden)
+                found = self._process.bm25.search(self.connection, terms, limit, hidden)
             if found is None:
-                found = self._connection.text.search(terms, limit, scope, hidden)
+                found = self.connection.text.search(terms, limit, scope, hidden)
         mask = np.arange(limit) < len(found)
         hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
         hits.ids[mask] = [slot for slot, _ in found]
@@ -333,7 +329,7 @@ class MemoryStore:
         Ids [P] int64, rising, by term. A term that is in more than ``max_slots`` is left out.
         """
         with self.reading():
-            return self._process.bm25.postings(self._connection, list(terms), max_slots)
+            return self._process.bm25.postings(self.connection, list(terms), max_slots)
 
     def search_symbolic(
         self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
@@ -343,7 +339,7 @@ class MemoryStore:
         At most ``limit`` passages a name, and as many facts of each of its relations: one relation
         with very many facts hides no other.
         """
-        return slots.about(self._connection, names, limit, scope)
+        return slots.about(self.connection, names, limit, scope)
 
     def search_mentions(
         self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
@@ -352,11 +348,11 @@ class MemoryStore:
 
         A name that more than ``max_slots`` slots mention says little and is left out.
         """
-        return slots.mentioning(self._connection, names, max_slots, scope)
+        return slots.mentioning(self.connection, names, max_slots, scope)
 
     def fetch(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, valid or not; others are left out."""
-        return slots.fetch(self._connection, [int(slot) for slot in ids])
+        return slots.fetch(self.connection, [int(slot) for slot in ids])
 
     def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, which a search of the same commit found.
@@ -374,13 +370,13 @@ class MemoryStore:
 
         Sources follow each other as they first came, and passages as they stand in their source.
         """
-        return slots.last_passages(self._connection, limit, scope)
+        return slots.last_passages(self.connection, limit, scope)
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all passages that hold now, in rising order: [N] int64."""
         with self.reading():
-            ids = slots.dense_ids(self._connection)
-            return np.setdiff1d(ids, self._validity.hidden(EVERYWHERE), assume_unique=True)
+            ids = slots.dense_ids(self.connection)
+            return np.setdiff1d(ids, self.contents.hidden(EVERYWHERE), assume_unique=True)
 
     def keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of those of the slots that are stored, in their order.
@@ -390,7 +386,7 @@ class MemoryStore:
         wanted = np.array(ids, np.int64)
         with self.reading():
             vectors, known = self._process.index.vectors(wanted)
-            rest = slots.keys(self._connection, wanted[~known].tolist(), self.dimension)
+            rest = slots.keys(self.connection, wanted[~known].tolist(), self.dimension)
         read = ~known & np.isin(wanted, rest.ids)
         vectors[read] = rest.vectors
         is_fact = np.zeros(len(wanted), np.bool_)
@@ -413,28 +409,28 @@ class MemoryStore:
 
     def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
         """What each slot is about, and what it mentions; slots without any symbol are left out."""
-        return slots.symbols(self._connection, (int(slot) for slot in ids))
+        return slots.symbols(self.connection, (int(slot) for slot in ids))
 
     def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
         """The names of symbols by their ids."""
-        return slots.symbol_names(self._connection, symbols)
+        return slots.symbol_names(self.connection, symbols)
 
     def count_slots(self) -> int:
         """How many slots are stored."""
-        return checked_count(self._connection.only("SELECT count(*) FROM slot")[0])
+        return checked_count(self.connection.only("SELECT count(*) FROM slot")[0])
 
     def counts(self) -> StoreCounts:
         """How much is stored."""
-        return slots.counts(self._connection)
+        return slots.counts(self.connection)
 
     @property
     def schema_version(self) -> int:
         """Version of the database's schema."""
-        return self._connection.schema_version
+        return self.connection.schema_version
 
     def size_in_bytes(self) -> int:
         """Bytes that the store takes on disk."""
-        size = self._process.backend.size_in_bytes(self._connection)
+        size = self._process.backend.size_in_bytes(self.connection)
         return size + self.models.size_in_bytes()
 
     def index_info(self) -> IndexInfo:
@@ -443,7 +439,7 @@ class MemoryStore:
 
     def verify(self) -> list[str]:
         """What is wrong with the store, a line each; empty when rows and caches agree."""
-        problems = checks.problems(self._connection, self.dimension)
+        problems = checks.problems(self.connection, self.dimension)
         with self.reading():
             return problems + self._process.index.problems()
 
@@ -453,7 +449,7 @@ class MemoryStore:
         They take room and do no harm.
         """
         with self.reading():
-            symbols, vectors = checks.unused(self._connection)
+            symbols, vectors = checks.unused(self.connection)
         return len(symbols), len(vectors)
 
     def delete_unused(self) -> None:
@@ -463,7 +459,7 @@ class MemoryStore:
             StoreBusyError, StoreError: as ``writing``.
         """
         with self.changing(advance=False):
-            self._connection.delete_unused(*checks.unused(self._connection))
+            self.connection.delete_unused(*checks.unused(self.connection))
 
     @property
     def _process(self) -> _Process:
@@ -478,7 +474,7 @@ class MemoryStore:
         return self._own
 
     @property
-    def _connection(self) -> Connection:
+    def connection(self) -> Connection:
         """The calling thread's own connection."""
         return self._process.backend.connections.connection()
 
@@ -490,7 +486,7 @@ class MemoryStore:
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
-        connection, backend = self._connection, self._process.backend
+        connection, backend = self.connection, self._process.backend
         if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
             with self.writing():
                 connection.migrate()

@@ -3,15 +3,36 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.types import Certainty, Change, SourceKind
 
+# Texts -> their vectors [N, D] float32, of length one.
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Texts -> their vectors [N, D] float32, of length one."""
+
+
+Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Rows [K] int64 and their inner products [K] float32, best first."""
+
+
+class Searcher(Protocol):
+    """A way to search N vectors of width D."""
+
+    def nearest(
+        self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
+    ) -> Nearest:
+        """The ``limit`` vectors with the largest inner product with a query [D] float32.
+
+        ``allowed`` [N] bool says which may be found; None for all.
+        """
+        ...
+
+
+ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
+"""Copies vectors [N, D] float32 to a device; gives None where it has no room for them."""
 
 
 class VectorData(bytes):
@@ -21,10 +42,8 @@ class VectorData(bytes):
 class PassageVectors(NamedTuple):
     """What an encoder made of the key texts of passages."""
 
-    vectors: NDArray[np.float32]
-    """[N, D] float32, of length one."""
-    quick: bool = False
-    """Whether full vectors are to replace them."""
+    vectors: NDArray[np.float32]  # [N, D] float32, of length one
+    quick: bool = False  # whether full vectors are to replace them
 
 
 EncodePassages = Callable[[Sequence[str]], PassageVectors]
@@ -35,21 +54,16 @@ SlotKind = Literal["passage", "fact", "reverse"]
 class Structure:
     """What a statement says, taken apart; its subject is the title of its slot."""
 
-    aliases: tuple[str, ...] = ()
-    """Other names of the subject, as written."""
-    relation: str = ""
-    """Words of the relation, as written and without negation: "moved to"."""
+    aliases: tuple[str, ...] = ()  # other names of the subject, as written
+    relation: str = ""  # words of the relation, as written and without negation: "moved to"
+    # As written. Relation and values in their order are all that it says of its subject.
     values: tuple[str, ...] = ()
-    """As written. Relation and values in their order are all that it says of its subject."""
-    polarity: bool = True
-    """False where it is denied, or said to hold no longer."""
+    polarity: bool = True  # false where it is denied, or said to hold no longer
     certainty: Certainty = "is"
-    told: float | None = None
-    """Seconds since the epoch; None for the time from which it is valid."""
-    standing: bool = False
-    """Whether it is never evicted."""
+    told: float | None = None  # seconds since the epoch; None for the time from which it is valid
+    standing: bool = False  # whether it is never evicted
+    # Who said it of himself, in the message that it is a slot of; None for what was told.
     speaker: str | None = None
-    """Who said it of himself, in the message that it is a slot of; None for what was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +72,23 @@ class NewSlot:
 
     kind: SlotKind
     title: str
-    text: str
-    """``source text[start:end]``, exactly."""
+    text: str  # ``source text[start:end]``, exactly
     start: int
     end: int
-    key_text: str
-    """What the key vector encodes; slots with the same key text share one vector."""
-    key_symbols: tuple[str, ...] = ()
-    """Normalised names of what the slot is about."""
+    key_text: str  # what the key vector encodes; slots with the same key text share one vector
+    key_symbols: tuple[str, ...] = ()  # normalised names of what the slot is about
+    # Normalised names that the slot mentions, or, for a fact, leads to.
     value_symbols: tuple[str, ...] = ()
-    """Normalised names that the slot mentions, or, for a fact, leads to."""
+    # Words of the relation of a fact or statement; that of a statement has a vector as well.
     relation: str = ""
-    """Words of the relation of a fact or statement; that of a statement has a vector as well."""
-    value: str = ""
-    """The object of a fact as written; empty for a passage."""
+    value: str = ""  # the object of a fact as written; empty for a passage
+    # Where parts of the text stand in the source, as people find them: each the offset in ``text``
+    # from which it holds, in rising order, and "p. 8" or "Settings > Hotkeys".
     places: tuple[tuple[int, str], ...] = ()
-    """Where parts of the text stand in the source, as people find them: each the offset in
-    ``text`` from which it holds, in rising order, and "p. 8" or "Settings > Hotkeys"."""
+    # For a statement when it began to hold, in seconds since the epoch; None: always valid.
     valid_from: float | None = None
-    """For a statement when it began to hold, in seconds since the epoch; None: always valid."""
-    valid_until: float | None = None
-    """For a statement when it ceased to hold, if it did."""
-    structure: Structure = Structure()
-    """Of a statement."""
+    valid_until: float | None = None  # for a statement when it ceased to hold, if it did
+    structure: Structure = Structure()  # of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +96,18 @@ class NewSource:
     """A document, a file of facts or a statement, with the slots made from it."""
 
     name: str
-    digest: bytes
-    """Of everything the slots were made from: an equal digest means nothing to do."""
+    digest: bytes  # of everything the slots were made from: an equal digest means nothing to do
     slots: Sequence[NewSlot]
     namespace: str = ""
     kind: SourceKind = "document"
-    origin: str = ""
-    """The file this came from, absolute; empty when it came from no file."""
+    origin: str = ""  # the file this came from, absolute; empty when it came from no file
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # Parts of the text that are in no slot, each with its offset, in rising order.
     headings: Sequence[tuple[int, str]] = ()
-    """Parts of the text that are in no slot, each with its offset, in rising order."""
+    # For a message when it is written, in seconds since the epoch, which uses its slots as a read
+    # does; 0 for documents and facts, whose usage is not kept.
     used: float = 0.0
-    """For a message when it is written, in seconds since the epoch, which uses its slots as a read
-    does; 0 for documents and facts, whose usage is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,32 +124,26 @@ class Slot:
     end: int
     relation: str
     value: str
+    # Seconds since the epoch; None for what is no statement: it is valid as long as its source.
     valid_from: float | None = None
-    """Seconds since the epoch; None for what is no statement: it is valid as long as its source."""
-    valid_until: float | None = None
-    """Seconds since the epoch; None while it is valid."""
-    places: tuple[tuple[int, str], ...] = ()
-    """As ``NewSlot.places``."""
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Of its source."""
-    told: float | None = None
-    """Of a statement: seconds since the epoch at which it was told."""
+    valid_until: float | None = None  # seconds since the epoch; None while it is valid
+    places: tuple[tuple[int, str], ...] = ()  # as ``NewSlot.places``
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of its source
+    told: float | None = None  # of a statement: seconds since the epoch at which it was told
+    # Whether it is counted how much reads attend to it, as of statements and messages.
     has_usage: bool = False
-    """Whether it is counted how much reads attend to it, as of statements and messages."""
 
 
 class ChangeBy(NamedTuple):
     """What another statement did to one that still holds, or a part of which does."""
 
-    changed_by: int
-    """Its slot."""
+    changed_by: int  # its slot
     change: Change
-    reason: str
-    """Why, in one sentence."""
+    reason: str  # Why, in one sentence
 
 
+# What a sentence asks for: to be remembered, to end what it denies, or to erase what it says.
 Act = Literal["tell", "end", "forget"]
-"""What a sentence asks for: to be remembered, to end what it denies, or to erase what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,115 +151,88 @@ class Told:
     """A statement with everything that is stored of it; or a new one, which has no id yet."""
 
     text: str
-    subject: str
-    """As written, with pronouns resolved; empty where none was found."""
-    aliases: tuple[str, ...]
-    """Other names of the subject, as written."""
-    relation: str
-    """Words of the relation, without negation: "moved to"."""
+    subject: str  # as written, with pronouns resolved; empty where none was found
+    aliases: tuple[str, ...]  # other names of the subject, as written
+    relation: str  # words of the relation, without negation: "moved to"
     values: tuple[str, ...]
-    polarity: bool
-    """False where it is denied, or said to hold no longer."""
+    polarity: bool  # false where it is denied, or said to hold no longer
     certainty: Certainty
-    told: float
-    """Seconds since the epoch at which it was told."""
-    valid_from: float
-    """Seconds since the epoch at which it began to hold."""
+    told: float  # seconds since the epoch at which it was told
+    valid_from: float  # seconds since the epoch at which it began to hold
+    # Seconds since the epoch at which it ceased to hold; None while it holds. One that never held,
+    # as was told later, ends as it begins.
     valid_until: float | None
-    """Seconds since the epoch at which it ceased to hold; None while it holds. One that never held,
-    as was told later, ends as it begins."""
-    relation_vector: NDArray[np.float32] = field(compare=False, repr=False)
-    """[D] float32."""
-    id: int = 0
-    """Of its slot."""
+    relation_vector: NDArray[np.float32] = field(compare=False, repr=False)  # [D] float32
+    id: int = 0  # of its slot
     source: str = ""
     namespace: str = ""
+    # The slot that ended it, or else the last that changed a part of it or contradicts it; None
+    # where none did, none was added, or it is gone.
     changed_by: int | None = None
-    """The slot that ended it, or else the last that changed a part of it or contradicts it; None
-    where none did, none was added, or it is gone."""
-    change: Change | None = None
-    """How it was changed by that."""
-    reason: str | None = None
-    """Why, in one sentence."""
+    change: Change | None = None  # how it was changed by that
+    reason: str | None = None  # Why, in one sentence
+    # What changed a part of it or contradicts it, in the order of telling.
     changes: tuple[ChangeBy, ...] = ()
-    """What changed a part of it or contradicts it, in the order of telling."""
-    standing: bool = False
-    """Whether it is never evicted."""
+    standing: bool = False  # whether it is never evicted
+    # Who said it of himself in a message, which is its source; None for what was told.
     speaker: str | None = None
-    """Who said it of himself in a message, which is its source; None for what was told."""
     start: int = 0
-    end: int = 0
-    """Its place in its source."""
-    act: Act = "tell"
-    """Of a new one what it asks for; what is stored was told."""
+    end: int = 0  # its place in its source
+    act: Act = "tell"  # of a new one what it asks for; what is stored was told
 
 
 class Hits(NamedTuple):
     """The result of a search, padded to a fixed width."""
 
-    ids: NDArray[np.int64]
-    """[K] int64; 0 where ``mask`` is False."""
-    scores: NDArray[np.float32]
-    """[K] float32, best first; 0 where ``mask`` is False."""
-    mask: NDArray[np.bool_]
-    """[K] bool; True where there is a hit."""
+    ids: NDArray[np.int64]  # [K] int64; 0 where ``mask`` is False
+    scores: NDArray[np.float32]  # [K] float32, best first; 0 where ``mask`` is False
+    mask: NDArray[np.bool_]  # [K] bool; True where there is a hit
 
 
 class IndexInfo(NamedTuple):
     """What an index is made of."""
 
     kind: Literal["flat", "pq", "hnsw", "exact"]
-    description: str
-    """Kind, size and quality, for people."""
-    recall: float
-    """Recall@10, measured when it was built; 1 where all vectors are compared."""
-    rerank: int
-    """Least number of candidates that are reranked; 0 but for "pq"."""
+    description: str  # Kind, size and quality, for people
+    recall: float  # Recall@10, measured when it was built; 1 where all vectors are compared
+    rerank: int  # least number of candidates that are reranked; 0 but for "pq"
 
 
 class Within(NamedTuple):
     """Slots among which to search, as each kind of vector index takes them."""
 
+    # Gives their ids [N] int64, rising; others than passages may be among them.
     ids: Callable[[], NDArray[np.int64]]
-    """Gives their ids [N] int64, rising; others than passages may be among them."""
-    condition: str
-    """On a row of ``slot``, as SQL: "AND ..."."""
-    parameters: Sequence[Any]
-    """Of the condition."""
+    condition: str  # on a row of ``slot``, as SQL: "AND ..."
+    parameters: Sequence[Any]  # of the condition
 
 
 class Keys(NamedTuple):
     """Key vectors of some slots."""
 
+    # [K] int64: those of the slots asked for that are stored, in the order asked.
     ids: NDArray[np.int64]
-    """[K] int64: those of the slots asked for that are stored, in the order asked."""
-    vectors: NDArray[np.float32]
-    """[K, D] float32."""
-    is_fact: NDArray[np.bool_]
-    """[K] bool: True for facts, forward and reverse."""
-    relations: tuple[str, ...]
-    """[K] words of a fact's relation; empty for a passage."""
+    vectors: NDArray[np.float32]  # [K, D] float32
+    is_fact: NDArray[np.bool_]  # [K] bool: True for facts, forward and reverse
+    relations: tuple[str, ...]  # [K] words of a fact's relation; empty for a passage
 
 
 class Symbols(NamedTuple):
     """Normalised names, each once, in alphabetical order."""
 
-    keys: list[str]
-    """Of what a slot is about."""
-    values: list[str]
-    """Those that it mentions, or, for a fact, leads to."""
+    keys: list[str]  # of what a slot is about
+    values: list[str]  # those that it mentions, or, for a fact, leads to
 
 
 class Usage(NamedTuple):
     """How much a slot of a statement or message is used."""
 
     id: int
+    # Attention that writes and reads gave it, as of the time ``used``; it has decayed since.
     usage: float
-    """Attention that writes and reads gave it, as of the time ``used``; it has decayed since."""
-    used: float
-    """Seconds since the epoch."""
+    used: float  # seconds since the epoch
+    # When it ceases to hold, in seconds since the epoch; infinite where that is not known.
     until: float
-    """When it ceases to hold, in seconds since the epoch; infinite where that is not known."""
 
     def decayed(self, at: float, half_life: float) -> float:
         """The usage at a later time, if it halves every ``half_life`` seconds."""
@@ -273,20 +246,16 @@ class Usage(NamedTuple):
 class NewVector(NamedTuple):
     """A vector to store."""
 
-    digest: bytes
-    """Of the text that it encodes."""
-    data: NDArray[np.float32]
-    """[D] float32."""
-    text: str | None = None
-    """The text where the vector is a quick one, to encode it in full later."""
+    digest: bytes  # of the text that it encodes
+    data: NDArray[np.float32]  # [D] float32
+    text: str | None = None  # the text where the vector is a quick one, to encode it in full later
 
 
 class VectorCounts(NamedTuple):
     """How many vectors of texts a store has."""
 
     vectors: int
-    full: int
-    """Those that are not quick ones, which full ones are to replace."""
+    full: int  # those that are not quick ones, which full ones are to replace
 
 
 class PutCounts(NamedTuple):
@@ -300,21 +269,16 @@ class PutCounts(NamedTuple):
 class Revision(NamedTuple):
     """A commit that changed what is stored."""
 
-    generation: int
-    """How many there were, this one included."""
-    commit_id: int
-    """A random number: two stores, or two histories of one, never share it."""
-    last_slot: int
-    """The highest id that a slot ever had."""
+    generation: int  # how many there were, this one included
+    commit_id: int  # a random number: two stores, or two histories of one, never share it
+    last_slot: int  # the highest id that a slot ever had
 
 
 class Changes(NamedTuple):
     """How the slots that vector search covers changed."""
 
-    added: NDArray[np.int64]
-    """Ids [A] int64."""
-    removed: NDArray[np.int64]
-    """Ids [R] int64; some may have come and gone in between."""
+    added: NDArray[np.int64]  # ids [A] int64
+    removed: NDArray[np.int64]  # ids [R] int64; some may have come and gone in between
 
 
 class StoreCounts(NamedTuple):
@@ -325,8 +289,7 @@ class StoreCounts(NamedTuple):
     facts: int
     symbols: int
     generation: int
-    superseded: int
-    """Statements that ended; ``slots`` counts them too."""
+    superseded: int  # statements that ended; ``slots`` counts them too
     sources: int
 
 

@@ -167,9 +167,12 @@ def test_gate_and_hops_share_one_search(tmp_path: Path, monkeypatch: pytest.Monk
 
         def count(name: str) -> None:
             real = getattr(engine.store, name)
-            monkeypatch.setattr(
-                engine.store, name, lambda *given: asked.append(name) or real(*given)
-            )
+
+            def counted(*given: Any) -> Any:
+                asked.append(name)
+                return real(*given)
+
+            monkeypatch.setattr(engine.store, name, counted)
 
         searches = ["search_dense", "search_lexical", "search_terms"]
         for name in searches:

@@ -397,7 +397,7 @@ def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
     """A store of one passage for each title."""
     encoder = ToyEncoder()
     with TemporaryDirectory() as folder:
-        store = toy_store(folder)
+        store = toy_store(Path(folder))
         with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
             engine.ingest(
                 Document(id=title, title=title, text=text) for title, text in texts.items()

@@ -15,7 +15,7 @@ from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, rescore
 from memnet.documents.question import FullVectors, Question, RecentVectors
 from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
-from memnet.encoders.static import STATIC
+from memnet.encoders.minilm import STATIC
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.registry import load_static_encoder

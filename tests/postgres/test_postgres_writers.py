@@ -243,7 +243,7 @@ def test_readers_see_one_commit_each(address: str) -> None:
 
 def _is_exact(store: MemoryStore) -> bool:
     """Whether a search by vectors gives what a comparison with all rows gives."""
-    connection = store._connection
+    connection = store.connection
     ids = slots.dense_ids(connection).tolist()
     keys = slots.keys(connection, ids, store.dimension)
     for query in ("storm", "light boat", "The heron", "colour"):
@@ -289,6 +289,15 @@ def test_an_index_follows_full_vectors_of_others(address: str) -> None:
         other.encode_full()
         assert _is_exact(memory.store)
         assert memory.info().vectors_full == memory.info().vectors
+
+
+def test_the_planner_knows_of_many_new_rows(postgres: Server, address: str) -> None:
+    with closing(open_store(address)) as store:
+        store.put([source("a", *(passage(f"light {n}", start=99 * n) for n in range(600)))], encode)
+        known = (
+            f"SELECT reltuples FROM pg_class WHERE oid = '{address.partition('schema=')[2]}.slot'"
+        )
+        assert printed(postgres, f"{known}::regclass") == "600"
 
 
 def test_a_vector_may_go_while_a_source_is_put_that_shares_it(address: str) -> None:

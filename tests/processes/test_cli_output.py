@@ -16,8 +16,6 @@ from memnet import Engine
 from memnet.cli import options
 from memnet.cli.main import run
 from memnet.cli.settings import store_path
-from memnet.reader.checkpoint import load_calibration
-from tests.conftest import EXAMPLES
 from tests.waiting import completed, without_coverage
 
 Memnet = Callable[..., tuple[str, str]]
@@ -186,7 +184,7 @@ def test_watched_folders_are_followed_until_an_interrupt(
     assert watching.stderr
     assert watching.stdout.readline() == "Read 1 text file.\n"
     assert watching.stdout.readline().startswith("1 added, ")
-    assert watching.stderr.readline() == "Watching notes; Ctrl+C ends it.\n"
+    assert watching.stderr.readline() == "Watching notes; Ctrl+C to stop.\n"
     (notes / "mill.txt").write_text("The new mill was built by Una Thale.")
     assert watching.stdout.readline() == "added notes/mill.txt; 2 slots in the memory.\n"
     shown, _ = memnet("ask", "Who built the new mill?", "--json", "--store", store)
@@ -241,7 +239,7 @@ def test_an_interrupt_says_that_what_is_stored_stays(
     monkeypatch.setattr(options, "open_engine", interrupted)
     shown, err = memnet("info", "--store", store, code=130)
     assert shown == ""
-    assert err.startswith("Interrupted")
+    assert err.lstrip().startswith("Interrupted")
 
 
 def test_a_reader_of_the_output_that_leaves_early_is_no_crash() -> None:
@@ -258,60 +256,3 @@ def test_a_reader_of_the_output_that_leaves_early_is_no_crash() -> None:
     finally:
         os.close(theirs)
     assert (done.returncode, done.stderr) == (1, "")
-
-
-def test_a_reader_is_trained_among_what_the_store_finds(
-    store: str, tmp_path: Path, memnet: Memnet
-) -> None:
-    text = "The Orre Light was built by Tobias Wrennick in 1871."
-    examples = _lines(
-        tmp_path / "examples.jsonl",
-        {
-            "question": "Who built the Orre Light?",
-            "answers": ["Tobias Wrennick"],
-            "passages": [{"title": "Orre Light", "text": text}],
-        },
-        {"question": "Why did it burn?", "passages": [{"title": "Orre Light", "text": text}]},
-    )
-    files = ("--train", examples, "--dev", examples, "--threads", 1, "--store", store)
-    out = tmp_path / "reader"
-    shown, err = memnet(
-        "train", "reader", *files, "--made", 4, "--found", "--passes", 1, "--out", out
-    )
-    assert shown.startswith("Best score on dev examples ")
-    assert shown.endswith(f" %; the reader is in {out}.\n")
-    assert "loss " in err
-    again = tmp_path / "again"
-    result = json.loads(
-        memnet("train", "reader", *files, "--start", out, "--passes", 1, "--json", "--out", again)[
-            0
-        ]
-    )
-    assert result.keys() == {"dev", "reader"}
-    assert 0 <= result["dev"] <= 1
-    notes = json.loads((again / "reader.json").read_text())["trained"]
-    assert (notes["start"], notes["examples"]) == ("reader", [2, 0])
-    assert json.loads((out / "reader.json").read_text())["trained"]["examples"] == [2, 4]
-
-
-def test_confidence_is_learned_for_a_copy_of_the_reader(
-    store: str, tmp_path: Path, memnet: Memnet
-) -> None:
-    questions = EXAMPLES / "questions.jsonl"
-    files = ("--train", questions, "--store", store)
-    shown, _ = memnet("train", "confidence", *files, "--out", tmp_path / "reader")
-    # Those that facts answer are left out.
-    assert 30 < int(shown.split()[0]) < len(questions.read_text().splitlines())
-    assert "calibration error" in shown
-    assert load_calibration(tmp_path / "reader") is not None
-    question = "In which town was the builder of the Orre Light born?"
-    asked = ("ask", question, "--store", store, "--json")
-    first, second = (
-        json.loads(memnet(*asked, *reader)[0]) for reader in ((), ("--reader", tmp_path / "reader"))
-    )
-    assert first["answer"] == second["answer"]
-    assert first["confidence"] != second["confidence"]
-    _, err = memnet(
-        "train", "confidence", *files, "--reader", "sentences", "--out", tmp_path / "x", code=1
-    )
-    assert "only answers that a reader of spans gives can be calibrated" in err

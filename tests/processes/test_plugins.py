@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import plugins
+from memnet.loaders import formats
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import find_format, format_by_name
 from memnet.loaders.process import LoaderProcess
@@ -62,9 +62,9 @@ def _package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (about / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
     invalidate_caches()
-    plugins._loaders.cache_clear()
+    formats.other_loaders.cache_clear()
     yield
-    plugins._loaders.cache_clear()
+    formats.other_loaders.cache_clear()
 
 
 def load(path: Path) -> list[ParsedDocument | Problem]:

@@ -27,7 +27,7 @@ from memnet.ingest.formats import parse_document
 from memnet.ingest.messages import message_document, recognise_turns
 from memnet.storage import Scope, Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
-from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
+from memnet.text.names import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
 from tests import oracle
 from tests.toy import ToyEncoder, toy_store
 

@@ -16,7 +16,7 @@ from memnet.config import MessageConfig, TellConfig
 from memnet.statements.messages import plain_sentences
 from memnet.storage import Scope
 from memnet.text.dates import written_moment
-from memnet.text.speakers import subject_of
+from memnet.text.names import subject_of
 from memnet.types import IngestReport
 from tests.toy import ToyEncoder, toy_store
 

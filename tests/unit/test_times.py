@@ -495,7 +495,7 @@ def test_a_text_of_a_megabyte_is_refused(toy_engine: Engine) -> None:
 def test_looking_for_candidates_uses_indexes(toy_engine: Engine, monkeypatch: Any) -> None:
     """No statement of ``tell`` walks over a whole table, however much was told."""
     toy_engine.tell("Ann moved to Paris.")
-    connection = toy_engine.store._connection
+    connection = toy_engine.store.connection
     plans: list[str] = []
     rows = connection.rows
 

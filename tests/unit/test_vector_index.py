@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from memnet.config import IndexConfig, StoreConfig
 from memnet.runtime.device import DeviceVectors
 from memnet.storage import MemoryStore
+from memnet.storage.values import ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -23,7 +24,7 @@ from memnet.storage.vectors.file import (
     write_index,
 )
 from memnet.storage.vectors.index import VectorIndex
-from memnet.storage.vectors.search import ToDevice, code_scores, empty_pq
+from memnet.storage.vectors.search import code_scores, empty_pq
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 from tests.waiting import repeating
 

@@ -13,10 +13,10 @@ import pytest
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSource, Scope
-from memnet.storage.folder import DATABASE
 from memnet.storage.lexical import Bm25Index
+from memnet.storage.place import DATABASE
 from memnet.storage.sqlite.connection import SqliteConnection
-from memnet.storage.sqlite.text import Fts5Index
+from memnet.storage.sqlite.search import Fts5Index
 from memnet.storage.tables import slots
 from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told

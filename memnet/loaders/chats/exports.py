@@ -58,7 +58,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     items = data if isinstance(data, list) else [data]
     found = [item for item in items if isinstance(item, dict) and _text_key(item)]
     if not found:
-        kind = {list: "a list", dict: "an object"}.get(type(data), "a value")
+        kinds = {"list": "a list", "dict": "an object"}
+        kind = kinds.get(type(data).__name__, "a value")
         raise InputError(
             f"holds {kind} without a text, expected a chat's export or objects such as "
             '{"title": ..., "text": ...}; pass it with --as text to read it as it stands',

@@ -1,6 +1,7 @@
 """Metadata in front of a text: YAML between lines of "---", TOML between lines of "+++"."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from math import isfinite
@@ -53,17 +54,13 @@ def read_front_matter(text: str) -> FrontMatter:
 
 
 def _front_matter(values: Mapping[Any, object], end: int, problem: str) -> FrontMatter:
-    metadata: dict[str, object] = {}
-    for key, value in values.items():
-        simple = _simple(value)
-        if simple not in (None, "", []):
-            metadata[str(key).strip().lower()] = simple
+    simple = {str(key).strip().lower(): _simple(value) for key, value in values.items()}
+    metadata = {key: value for key, value in simple.items() if value not in (None, "", [])}
     title = str(metadata.pop("title", ""))
-    aliases = [*_listed(metadata.pop("aliases", []), ","), *_listed(metadata.pop("alias", []), ",")]
+    aliases = [name for key in ("aliases", "alias") for name in _listed(metadata.pop(key, []), ",")]
     names = [path_name(alias) if alias.startswith("/") else alias for alias in aliases]
     names += [path_name(str(metadata[key])) for key in ("slug", "id") if key in metadata]
-    tags = [*_listed(metadata.pop("tags", [])), *_listed(metadata.pop("tag", []))]
-    if tags:
+    if tags := [tag for key in ("tags", "tag") for tag in _listed(metadata.pop(key, []))]:
         metadata["tags"] = [tag.lstrip("#") for tag in tags]
     return FrontMatter(title, tuple(names), metadata, end, problem)
 
@@ -105,8 +102,6 @@ def _pairs(content: str) -> dict[object, object]:
 
 
 def _toml(content: str) -> dict[str, object]:
-    import tomllib
-
     try:
         return tomllib.loads(content)
     except RecursionError as error:
@@ -119,7 +114,7 @@ def _yaml(content: str) -> dict[object, object] | None:
     Raises:
         ValueError: it is not valid, or refers to parts of itself, which can make it endless.
     """
-    import yaml
+    import yaml  # here, as most notes have no front matter
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

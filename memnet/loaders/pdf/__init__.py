@@ -271,15 +271,11 @@ class _Writer:
             self._builder.add("item", text, level=level, place=place)
 
     def _write_table(self, part: Part, place: str) -> None:
-        headers = part.rows[0] if part.header else []
         for number, row in enumerate(part.rows):
+            names = part.rows[0] if part.header and number else [""] * len(row)
             cells = [
-                (
-                    headers[column] if part.header and number else "",
-                    _LEADER.sub(" \u2026 ", text),
-                    "",
-                )
-                for column, text in enumerate(row)
+                (name, _LEADER.sub(" \u2026 ", text), "")
+                for name, text in zip(names, row, strict=True)
                 if text or part.header
             ]
             self._builder.add_row(cells, header=part.header and not number, place=place)
@@ -292,8 +288,9 @@ class _Writer:
         return len(self._lists) - 1
 
     def _place(self, first: int, last: int) -> str:
-        names = [str(first + 1), str(last + 1)][: 1 + (last > first)]
-        labels = [self._labels[number] or str(number + 1) for number in (first, last)][: len(names)]
+        numbers = sorted({first, last})
+        names = [str(number + 1) for number in numbers]
+        labels = [self._labels[number] or str(number + 1) for number in numbers]
         place = ("p. " if len(names) == 1 else "pp. ") + "-".join(labels)
         return place if labels == names else f"{place} ({'-'.join(names)})"
 

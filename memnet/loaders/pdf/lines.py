@@ -50,32 +50,21 @@ _DROPPED = re.compile(
 # Bullets of the fonts Symbol and Wingdings, as word processors write them.
 _SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
 _LIGATURES = str.maketrans(
-    {
-        "\ufb00": "ff",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
-        "\ufb03": "ffi",
-        "\ufb04": "ffl",
-        "\ufb05": "st",
-        "\ufb06": "st",
-        "\u00a0": " ",
-        "\t": " ",
-    }
+    dict(
+        zip(
+            "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06\u00a0\t",
+            ["ff", "fi", "fl", "ffi", "ffl", "st", "st", " ", " "],
+            strict=True,
+        )
+    )
 )
-_ACCENTS = {
-    "\u00b4": "\u0301",
-    "\u00a8": "\u0308",
-    "\u02c6": "\u0302",
-    "\u02dc": "\u0303",
-    "\u02c7": "\u030c",
-    "\u02d8": "\u0306",
-    "\u02da": "\u030a",
-    "\u02d9": "\u0307",
-    "\u02dd": "\u030b",
-    "\u00af": "\u0304",
-    "\u00b8": "\u0327",
-    "\u02db": "\u0328",
-}
+_ACCENTS = dict(
+    zip(
+        "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db",
+        "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u0307\u030b\u0304\u0327\u0328",
+        strict=True,
+    )
+)
 # A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s".
 _ACCENTED = re.compile(
     "(?<=[^\\W\\d_])(?!\u00b4[lmst]\\b)([\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db])([A-Za-z\u0131])"

@@ -199,8 +199,8 @@ class TableWriter:
             self._row(number, row, names, first_column)
 
     def _place(self, row: Row, first_column: int) -> str:
-        filled = [column for column, text in enumerate(row[1]) if text]
-        return self._places(row[0], first_column + filled[0], first_column + filled[-1])
+        filled = [first_column + column for column, text in enumerate(row[1]) if text]
+        return self._places(row[0], filled[0], filled[-1])
 
     def _text(self, row: Row, first_column: int) -> None:
         place = self._place(row, first_column)
@@ -210,17 +210,13 @@ class TableWriter:
         filled = [column for column, text in enumerate(row) if text]
         if not filled:
             return
-        cells: list[tuple[str, str, str]] = []
-        for column in range(filled[0], filled[-1] + 1):
-            name = names[column] if column < len(names) else ""
+        cells = []
+        for column in filled:
             at = first_column + column
             place = self._places(number, at, at) if self._cells_placed else ""
-            cells.append((name, row[column], place))
-        self._builder.add_row(
-            [cell for cell in cells if cell[1]],
-            labelled=any(names),
-            place=self._place((number, row), first_column),
-        )
+            cells.append((names[column] if column < len(names) else "", row[column], place))
+        place = self._place((number, row), first_column)
+        self._builder.add_row(cells, labelled=any(names), place=place)
         if self._builder.length > self._max_characters:
             raise InputError(
                 f"holds more than {self._max_characters:,} characters of text, the limit of one "

@@ -49,19 +49,14 @@ _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
 _WORD = re.compile(r"\w+")
 _SITE = re.compile(r"\b(documentation|docs|manual|wiki|wikipedia|handbook|guide|blog)\b", re.I)
 _NAMES = {
-    "author": "author",
-    "dc.creator": "author",
-    "dcterms.creator": "author",
-    "article:author": "author",
-    "description": "description",
-    "og:description": "description",
-    "dc.description": "description",
-    "keywords": "keywords",
-    "date": "date",
-    "dc.date": "date",
-    "dcterms.date": "date",
-    "article:published_time": "date",
-    "dcterms.created": "date",
+    name: key
+    for key, names in (
+        ("author", "author dc.creator dcterms.creator article:author"),
+        ("description", "description og:description dc.description"),
+        ("keywords", "keywords"),
+        ("date", "date dc.date dcterms.date article:published_time dcterms.created"),
+    )
+    for name in names.split()
 }
 _MAX_VALUE = 2000  # characters of a value of the metadata
 
@@ -204,15 +199,10 @@ def _linked_data(text: str) -> Iterator[tuple[str, str]]:
     if not isinstance(given, dict):
         return
     author = given.get("author")
-    if isinstance(author, list) and author:
-        author = author[0]
-    if isinstance(author, dict):
-        author = author.get("name")
-    for key, value in (
-        ("author", author),
-        ("date", given.get("datePublished")),
-        ("description", given.get("description")),
-    ):
+    author = author[0] if isinstance(author, list) and author else author
+    author = author.get("name") if isinstance(author, dict) else author
+    date, description = given.get("datePublished"), given.get("description")
+    for key, value in (("author", author), ("date", date), ("description", description)):
         if isinstance(value, str) and value.strip():
             yield key, one_line(value)[:_MAX_VALUE]
 

@@ -14,9 +14,8 @@ from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.index import ServerIndex
 from memnet.storage.postgres.session import ConflictError, LostConnectionError, write_error
 from memnet.storage.tables.checked import MissingRowError
-from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.connections import Connections
-from memnet.storage.vectors.search import ToDevice
+from memnet.storage.tables.connection import Connection, Connections
+from memnet.storage.values import ToDevice
 
 _ATTEMPTS = 8
 

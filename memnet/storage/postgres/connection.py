@@ -36,7 +36,6 @@ from memnet.storage.tables.connection import (
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
-    History,
     Numbered,
     StoredVector,
     check_version,
@@ -66,6 +65,8 @@ _REFERENCES = (
     ("link", "slot", "slot"),
     ("statement_name", "symbol", "symbol"),
 )
+_ANALYZED = "source, vector, slot, symbol, slot_key, mention, link, slot_text"
+_MANY = 500  # new slots between two looks at whether the planner knows of them
 _Result = TypeVar("_Result")
 
 
@@ -90,7 +91,6 @@ class PostgresConnection(Connection):
             StoreError: no server can be reached, or the store is newer than this version.
         """
         self.changing = False
-        self.history = _Commits(self)
         self.text: PostgresText = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
         self._place = address.shown
@@ -101,6 +101,7 @@ class PostgresConnection(Connection):
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
+        self._new_slots = 0  # since the last look at statistics
         # Symbols and vectors to look at after the commit.
         self._unused: tuple[set[int], set[int]] = (set(), set())
         self._guard = threading.RLock()  # ``close`` takes it too
@@ -150,6 +151,10 @@ class PostgresConnection(Connection):
             new = self.text.new_slots, self.text.new_tokens
             self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
+        self._new_slots += new[0]
+        if self._new_slots >= _MANY:
+            self._new_slots = 0
+            self._analyze()
 
     def release_space(self) -> None:
         """As ``Connection.release_space``: the server's own vacuum does so."""
@@ -272,6 +277,19 @@ class PostgresConnection(Connection):
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
         return metadata_condition(key, wanted)
+
+    def revision(self) -> Revision:
+        """As ``Connection.revision``: commits are numbered in the order of their ends."""
+        row = self.one_of_snapshot(
+            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
+            "WHERE name = 'generation'"
+        )
+        if row is None:
+            raise missing("its last commit")
+        return Revision(row[0], row[1], 0)
+
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        """As ``Connection.note_replaced``: the index is of the rows themselves."""
 
     def problems(self) -> list[str]:
         """As ``Connection.problems``; files and types are the server's matter."""
@@ -416,6 +434,16 @@ class PostgresConnection(Connection):
         except StoreError as error:
             _log.info("unused rows are left: %s", error)
 
+    def _analyze(self) -> None:
+        """Tell the planner of many new rows, which the server would note a minute later."""
+        with suppress(StoreError):
+            known, slots = self.only(
+                "SELECT reltuples, slots FROM pg_class, revision "
+                "WHERE pg_class.oid = CAST('slot' AS regclass)"
+            )
+            if slots >= 4 * known:
+                self.execute(f"ANALYZE (SKIP_LOCKED) {_ANALYZED}")
+
     def _make_ready(self) -> None:
         """Make what the tables need, pgvector and the schema, as far as it is not there."""
         name, database = self._address.schema, self._address.parameters["dbname"]
@@ -459,19 +487,3 @@ class PostgresConnection(Connection):
         version = 0 if row is None else checked_count(row[1])
         check_version(self._place, version, row is None or row[0] == "schema_version")
         return version
-
-
-class _Commits(History):
-    """The commits of a store with many writers, numbered in the order of their ends."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def latest(self) -> Revision:
-        row = self._connection.one_of_snapshot(
-            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
-            "WHERE name = 'generation'"
-        )
-        if row is None:
-            raise missing("its last commit")
-        return Revision(row[0], row[1], 0)

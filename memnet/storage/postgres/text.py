@@ -92,7 +92,8 @@ class PostgresText(TextIndex):
         self._connection.execute(
             "INSERT INTO revision SELECT 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM revision)"
         )
-        self._connection.execute("UPDATE revision SET slots = 0, tokens = 0")
+        slots, tokens = self._connection.only("SELECT slots, tokens FROM revision")
+        self.new_slots, self.new_tokens = -slots, -tokens
         for page in self._pages():
             self.add(page)
 

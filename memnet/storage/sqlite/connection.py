@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,17 @@ from typing import Any
 import numpy as np
 
 from memnet.errors import StoreError
-from memnet.storage.sqlite.checks import has_wrong_values
-from memnet.storage.sqlite.history import SqliteHistory
-from memnet.storage.sqlite.metadata import metadata_condition
-from memnet.storage.sqlite.schema import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    foreign,
-)
-from memnet.storage.sqlite.text import Fts5Index
+from memnet.storage.sqlite.schema import APPLICATION_ID, MIGRATIONS, foreign, has_wrong_values
+from memnet.storage.sqlite.search import Fts5Index, metadata_condition
 from memnet.storage.tables.checked import (
     IN_LIST,
     DuplicateRowsError,
     Row,
     Values,
     checked_count,
+    checked_integer,
     damaged,
+    missing,
 )
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
@@ -39,26 +34,25 @@ from memnet.storage.tables.connection import (
     check_version,
     on_conflict,
 )
+from memnet.storage.values import Revision
 
+# How damage shows: SQLite's messages may quote bytes of it that are no text.
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""How damage shows: SQLite's messages may quote bytes of it that are no text."""
-_PARAMETERS = 500
-"""Of one statement; SQLite before version 3.32 took 999 at most."""
+_PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most
+# How many rows one statement may insert: few numbers, since each makes a statement to be kept.
 _ROWS = (4096, 512, 64, 8, 1)
-"""How many rows one statement may insert: few numbers, since each makes a statement to be kept."""
 _ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
-_MAX_ID = 2**62
-"""An id above it is damage: SQLite's end at twice as much."""
+_MAX_ID = 2**62  # an id above it is damage: SQLite's end at twice as much
+# Bytes of pages that a transaction may change before any is written, most of them of indexes.
 _WRITER_CACHE = 128 << 20
-"""Bytes of pages that a transaction may change before any is written, most of them of indexes."""
+# Least and most pages of the log before it is taken into the database; else an eighth of it.
 _LOG_PAGES = (1_000, 32_768)
-"""Least and most pages of the log before it is taken into the database; else an eighth of it."""
 _MIN_FREE_PAGES = 1_024
+# Free pages are given back once they are more than this number and more than this share of all: the
+# next write uses a few itself.
 _MAX_FREE_SHARE = 1 / 64
-"""Free pages are given back once they are more than this number and more than this share of all:
-the next write uses a few itself."""
+# How many free pages are given back in one transaction: each may move a page into the log.
 _VACUUMED_PAGES = 4_096
-"""How many free pages are given back in one transaction: each may move a page into the log."""
 
 
 class SqliteConnection(Connection):
@@ -82,12 +76,11 @@ class SqliteConnection(Connection):
             StoreError: the file is no database, is damaged, or is newer than this version.
         """
         self.changing = False
-        self.history = SqliteHistory(self)
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
+        # Single rows read in this snapshot; None outside of one.
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
-        """Single rows read in this snapshot; None outside of one."""
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
         self._guard = threading.RLock()
         self._process = os.getpid()
@@ -127,7 +120,6 @@ class SqliteConnection(Connection):
 
     @contextmanager
     def transaction(self, advance: bool = True) -> Iterator[None]:
-        """As ``Connection.transaction``."""
         if self.changing:
             self._advances |= advance
             yield
@@ -182,7 +174,6 @@ class SqliteConnection(Connection):
                 self._roll_back()
 
     def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
-        """As ``Connection.one_of_snapshot``."""
         known = self._snapshot_rows
         if known is None:
             return self.one(statement, *parameters)
@@ -208,7 +199,6 @@ class SqliteConnection(Connection):
         new_only: bool = False,
         replacing: Sequence[str] = (),
     ) -> None:
-        """As ``Connection.insert``."""
         names = ", ".join(f'"{column}"' for column in columns)
         values = f"({', '.join('?' * len(columns))})"
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
@@ -258,12 +248,10 @@ class SqliteConnection(Connection):
         return ids
 
     def last_id(self, table: Numbered) -> int:
-        """As ``Connection.last_id``."""
         row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
         return 0 if row is None else checked_count(row[0])
 
     def set_last_id(self, table: Numbered, last: int) -> None:
-        """As ``Connection.set_last_id``."""
         self.execute("DELETE FROM sqlite_sequence WHERE name = ?", table)
         self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
@@ -271,7 +259,6 @@ class SqliteConnection(Connection):
         """As ``Connection.continue_ids``: a new id always follows the highest one."""
 
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
-        """As ``Connection.vectors_by_digest``."""
         found: dict[bytes, StoredVector] = {}
         for start in range(0, len(digests), _PARAMETERS):
             some = digests[start : start + _PARAMETERS]
@@ -285,16 +272,30 @@ class SqliteConnection(Connection):
         return found
 
     def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
-        """As ``Connection.delete_unused``."""
         self.execute(f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", Values(symbols))
         self.execute(f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", Values(vectors))
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """As ``Connection.metadata``."""
         return metadata_condition(key, wanted)
 
+    def revision(self) -> Revision:
+        row = self.one_of_snapshot(
+            "SELECT generation, commit_id, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
+        )
+        if row is None:
+            raise missing("a row of its own description")
+        return Revision(*map(checked_integer, row))
+
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        self.execute(
+            "INSERT OR IGNORE INTO tombstone "
+            "SELECT property.value + 1, slot.id FROM slot, property "
+            f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' "
+            "AND property.name = 'generation'",
+            Values(vectors),
+        )
+
     def problems(self) -> list[str]:
-        """As ``Connection.problems``."""
         found = [
             f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
             for row in self.rows("PRAGMA foreign_key_check")
@@ -304,7 +305,6 @@ class SqliteConnection(Connection):
         return found
 
     def file_problems(self) -> list[str]:
-        """As ``Connection.file_problems``."""
         found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         row = self.only(
             "SELECT count(*) FROM "
@@ -422,3 +422,18 @@ def _why_not_opened(
             f"is read-only ({error}); open the store once where it can be written"
         )
     return f"{path} could not be opened ({error}); check free space and permissions"
+
+
+def sqlite_version() -> str:
+    """Its version."""
+    return sqlite3.sqlite_version
+
+
+def has_text_search() -> bool:
+    """Whether it was built with FTS5, which every store needs."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE tried USING fts5 (text)")
+        except sqlite3.OperationalError:
+            return False
+    return True

@@ -14,25 +14,30 @@ from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change, SourceKind
 
 Row = tuple[Any, ...]
+# SQL for being among the values of a ``Values``, which may be many more than parameters.
 IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL for being among the values of a ``Values``, which may be many more than parameters."""
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
     THEN (SELECT told_at FROM statement WHERE statement.slot = slot.id) END,
     slot.valid_from IS NOT NULL OR slot.used_at > 0"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
-_MAX_TIME = 1e11
-"""Seconds since the epoch: some 3,000 years."""
-_MAX_NESTING = 100
-"""Ingest lets metadata be half as deep; pydantic writes 255 levels as JSON."""
+_MAX_TIME = 1e11  # seconds since the epoch: some 3,000 years
+_MAX_NESTING = 100  # ingest lets metadata be half as deep; pydantic writes 255 levels as JSON
+# Characters of a source: a row of a foreign store could ask for any amount of memory.
 _MAX_OFFSET = 2**28
-"""Characters of a source: a row of a foreign store could ask for any amount of memory."""
+# No number that memnet counts up comes near, and the numbers after it fit into 64 bits.
 _MAX_COUNT = 2**62
-"""No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
+# Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
+# calculate with these numbers, and higher ones would overflow.
 _MAX_SYMBOL = 2**40
-"""Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
-calculate with these numbers, and higher ones would overflow."""
+
+
+def of_namespace(
+    namespace: str | None, before: str = "AND", column: str = "namespace"
+) -> tuple[str, list[Any]]:
+    """SQL for rows of a namespace, and its parameters; nothing for None, which means all."""
+    return ("", []) if namespace is None else (f"{before} {column} = ?", [namespace])
 
 
 class MissingRowError(StoreError):
@@ -152,6 +157,18 @@ def _is_span(start: object, end: object, text: str) -> bool:
     return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
 
 
+def _parsed(value: object, what: str) -> Any:
+    """The value of a column of JSON.
+
+    Raises:
+        StoreError: it is not JSON.
+    """
+    try:
+        return json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged(what) from error
+
+
 def checked_texts(value: object) -> tuple[str, ...]:
     """Texts from a column of JSON.
 
@@ -160,10 +177,7 @@ def checked_texts(value: object) -> tuple[str, ...]:
     """
     if value == "[]":
         return ()
-    try:
-        texts = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("a list of a statement") from error
+    texts = _parsed(value, "a list of a statement")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise damaged("a list of a statement")
     return tuple(texts)
@@ -177,10 +191,7 @@ def checked_places(value: object) -> tuple[tuple[int, str], ...]:
     """
     if value == "[]":
         return ()
-    try:
-        pairs = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("the place of a slot") from error
+    pairs = _parsed(value, "the place of a slot")
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and tuple(map(type, pair)) == (int, str) for pair in pairs
     ):
@@ -199,10 +210,7 @@ def checked_metadata(value: object) -> dict[str, Any]:
     """
     if value == "{}":
         return {}
-    try:
-        metadata = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("the metadata of a source") from error
+    metadata = _parsed(value, "the metadata of a source")
     if not isinstance(metadata, dict) or _nesting(metadata) > _MAX_NESTING:
         raise damaged("the metadata of a source")
     return metadata

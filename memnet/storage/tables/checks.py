@@ -6,8 +6,8 @@ from memnet.errors import StoreError
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
 
-_PAGE = 1000
-"""Texts that are read together."""
+_PAGE = 1000  # texts that are read together
+# Statements that count rows, and what it means where there are some.
 _WRONG_ROWS = {
     "SELECT count(*) FROM source WHERE kind NOT IN ('document', 'story', 'facts', 'statement')": (
         "{} sources are of an unknown kind"
@@ -39,7 +39,6 @@ _WRONG_ROWS = {
         "{} facts or statements have quick vectors"
     ),
 }
-"""Statements that count rows, and what it means where there are some."""
 
 
 def problems(connection: Connection, dimension: int) -> list[str]:

@@ -1,9 +1,12 @@
 """What the rows of a store are read and written through, whatever database holds them."""
 
+import os
+import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,31 +14,29 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import Row, missing
-from memnet.storage.values import Changes, Revision
+from memnet.storage.values import Revision
 
 SCHEMA_VERSION = 1  # of every database; each has numbered steps that lead to it
-Numbered = Literal["source", "slot", "tell", "eviction"]
-"""Tables whose ids are never used twice."""
+Numbered = Literal["source", "slot", "tell", "eviction"]  # tables whose ids are never used twice
 
 
+# SQL for a row of ``symbol`` that no slot uses.
 UNUSED_SYMBOL = (
     "NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
     "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)"
 )
-"""SQL for a row of ``symbol`` that no slot uses."""
+# SQL for a row of ``vector`` that no slot uses.
 UNUSED_VECTOR = (
     "NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
     "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)"
 )
-"""SQL for a row of ``vector`` that no slot uses."""
 
 
 class StoredVector(NamedTuple):
     """A row of a vector."""
 
     id: int
-    full: bool
-    """Whether it is no quick one, which a full one is to replace."""
+    full: bool  # whether it is no quick one, which a full one is to replace
 
 
 def check_version(place: str, version: int, is_own: bool) -> None:
@@ -78,16 +79,13 @@ class Connection(ABC):
     Statements are in the SQL that SQLite and PostgreSQL share, with "?" for parameters.
     """
 
-    changing: bool
-    """Whether a transaction is under way that may change what is stored."""
-    schema_version: int
-    """Of the database; 0 for an empty one."""
-    history: "History"
+    changing: bool  # whether a transaction is under way that may change what is stored
+    schema_version: int  # of the database; 0 for an empty one
     text: "TextIndex"
+    # What a SELECT ends with whose rows no other transaction may change until this one ends.
     locking: ClassVar[str]
-    """What a SELECT ends with whose rows no other transaction may change until this one ends."""
+    # A subquery with the columns key, a and b, for a ``Values`` of lists of two integers.
     pairs: ClassVar[str]
-    """A subquery with the columns key, a and b, for a ``Values`` of lists of two integers."""
 
     @abstractmethod
     def close(self) -> None:
@@ -195,6 +193,14 @@ class Connection(ABC):
         """
 
     @abstractmethod
+    def revision(self) -> Revision:
+        """The last commit that changed what is stored, of those that are seen."""
+
+    @abstractmethod
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        """Note that the passages that have one of some vectors, by id, have another now."""
+
+    @abstractmethod
     def problems(self) -> list[str]:
         """What is wrong with the types and references of the rows, a line each."""
 
@@ -235,41 +241,6 @@ class Connection(ABC):
             name,
             value,
         )
-
-
-class History(ABC):
-    """The commits of a database, and how each changed the slots that vector search covers.
-
-    Read within a snapshot, of which ``latest`` is the commit. All but ``latest`` is for an index
-    that each process has of its own; a server's index follows by itself.
-    """
-
-    @abstractmethod
-    def latest(self) -> Revision:
-        """The last commit that changed what is stored."""
-
-    def find(self, commit_id: int) -> Revision | None:
-        """The commit with this id; None if it is of another store, or was forgotten."""
-        latest = self.latest()
-        return latest if latest.commit_id == commit_id else None
-
-    def changes_since(self, revision: Revision) -> Changes:
-        """How the slots differ from those of an earlier commit.
-
-        A slot whose vector was replaced is removed and added. Statements that ended stay, and a
-        search leaves them out.
-        """
-        raise NotImplementedError
-
-    def count_changes_since(self, revision: Revision) -> int:
-        """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
-        raise NotImplementedError
-
-    def forget_before(self, revision: Revision) -> None:  # noqa: B027
-        """Forget how the slots changed before a commit, if nobody can ask for it any longer."""
-
-    def note_replaced(self, vectors: Sequence[int]) -> None:  # noqa: B027
-        """Note that the passages that have one of some vectors, by id, have another now."""
 
 
 class TextIndex(ABC):
@@ -316,3 +287,118 @@ class TextIndex(ABC):
     @abstractmethod
     def agrees(self) -> bool:
         """Whether the index is sound, and is of the slots that it should hold, no others."""
+
+
+class Rows(Protocol):
+    """What the parts of a store read and write its rows through."""
+
+    @property
+    def dimension(self) -> int:
+        """D, width of the vectors."""
+
+    @property
+    def connection(self) -> Connection:
+        """The calling thread's own."""
+
+    def changing(self, advance: bool = True) -> AbstractContextManager[None]:
+        """A transaction of the store's one writer, as ``Connection.transaction``.
+
+        Raises:
+            StoreBusyError, StoreError: another one writes, or nobody may.
+        """
+        ...
+
+
+class Part:
+    """A part of a store; may be shared between threads."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    @property
+    def _connection(self) -> Connection:
+        return self._rows.connection
+
+
+# What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
+# close the parent's connections, and Python would close those that nothing refers to.
+_INHERITED: list[object] = []
+
+
+def keep_inherited(thing: object) -> None:
+    """Keep a parent's resource from being closed in this process, which is a forked child."""
+    _INHERITED.append(thing)
+
+
+class _Owner:
+    """Lives in the local storage of a thread, and dies with the thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+
+class Connections:
+    """The connections of the threads of one process to one database.
+
+    A thread's connection is opened at its first use and closed when the thread ends, or by
+    ``close``. A child that is forked needs connections of its own, made by a new object.
+    """
+
+    def __init__(self, open_connection: Callable[[], Connection], place: str) -> None:
+        """Open nothing yet.
+
+        Args:
+            open_connection: opens one.
+            place: of the store, as messages name it.
+        """
+        self._open_connection = open_connection
+        self._place = place
+        self._process = os.getpid()
+        self._local = threading.local()
+        # By identity. Changed by single dictionary operations, which need no lock: a lock could be
+        # held by the thread in which the end of another thread is noticed.
+        self._open: dict[int, Connection] = {}
+        self._closed = False
+
+    def connection(self) -> Connection:
+        """The calling thread's own connection.
+
+        Raises:
+            StoreError: it can't be opened, or ``close`` was called.
+        """
+        owner: _Owner | None = getattr(self._local, "owner", None)
+        if owner is not None:
+            return owner.connection
+        connection = self._open_connection()
+        owner = _Owner(connection)
+        self._open[id(connection)] = connection
+        end = weakref.finalize(owner, _end, connection, self._open, self._process)
+        # A process that ends without closing the store leaves its files as they are.
+        end.atexit = False
+        self._local.owner = owner
+        if self._closed:
+            # ``close`` may have passed before the connection was entered.
+            connection.close()
+            raise StoreError(f"the store {self._place} is closed; open it again")
+        return connection
+
+    def close(self) -> None:
+        """Close the connections of all threads, once what these do right now has ended.
+
+        In a forked child nothing is closed: the connections are the parent's.
+        """
+        self._closed = True
+        if self._process != os.getpid():
+            return
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+def _end(connection: Connection, opened: dict[int, Connection], process: int) -> None:
+    """Close the connection of a thread that has ended."""
+    if process != os.getpid():
+        # To a forked child all threads but one have ended; their connections are the parent's.
+        keep_inherited(connection)
+        return
+    if opened.pop(id(connection), None) is not None:
+        connection.close()

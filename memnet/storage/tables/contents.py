@@ -1,9 +1,14 @@
-"""What kinds of things a store holds."""
+"""What kinds of things a store holds, and which statements hold when; read once per commit."""
 
+import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -11,20 +16,29 @@ from memnet.storage.tables.checked import (
     checked_kind,
     checked_places,
     checked_rows,
+    of_namespace,
 )
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import Part, Rows
 from memnet.types import SourceKind
 
 _MAX_CACHED = 64
+_NONE = np.zeros(0, np.int64)
 _Value = TypeVar("_Value")
 
 
-class Contents:
+class _Times(NamedTuple):
+    """When some statements hold. N = how many."""
+
+    ids: NDArray[np.int64]  # [N] int64, rising
+    begin: NDArray[np.float64]  # [N] float64, seconds since the epoch; so the next
+    end: NDArray[np.float64]  # infinite while it holds
+
+
+class Contents(Part):
     """Kinds of sources, of slots and of relations; may be shared between threads."""
 
-    def __init__(self, connection: Callable[[], Connection]) -> None:
-        """Read nothing yet; ``connection`` gives the calling thread's own."""
-        self._connection = connection
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
         self._cached: dict[Hashable, tuple[int, object]] = {}
 
     def kinds(self, namespace: str | None = None) -> frozenset[SourceKind]:
@@ -44,7 +58,7 @@ class Contents:
 
     def fact_subjects(self, source: str, namespace: str, limit: int) -> list[str]:
         """The subjects of the facts of a source, as written, in their order."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot.title FROM slot JOIN source ON source.id = slot.source "
             "WHERE source.name = ? AND source.namespace = ? AND slot.kind = 'fact' "
             "GROUP BY slot.title ORDER BY min(slot.id) LIMIT ?",
@@ -59,7 +73,7 @@ class Contents:
 
         As a title of their slots writes them, if one does; else in small letters.
         """
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT symbol.name, coalesce((SELECT slot.title FROM slot_key JOIN slot "
             "ON slot.id = slot_key.slot WHERE slot_key.symbol = symbol.id LIMIT 1), '') "
             "FROM symbol WHERE symbol.name >= ? AND symbol.name < ? "
@@ -72,30 +86,9 @@ class Contents:
         found = checked_rows(rows, "a name", str, str)
         return [title if title.casefold() == name else name for name, title in found]
 
-    def source_ids(self, prefix: str, namespace: str, limit: int) -> list[str]:
-        """The first ids of the sources of a namespace that start with a prefix, in their order."""
-        rows = self._connection().rows(
-            "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
-            "ORDER BY name LIMIT ?",
-            namespace,
-            prefix,
-            prefix + chr(sys.maxunicode),
-            limit,
-        )
-        return [row[0] for row in checked_rows(rows, "a source id", str)]
-
-    def namespaces(self, limit: int) -> list[str]:
-        """The first namespaces in their order, without the default one."""
-        rows = self._connection().rows(
-            "SELECT DISTINCT namespace FROM source WHERE namespace <> '' "
-            "ORDER BY namespace LIMIT ?",
-            limit,
-        )
-        return [row[0] for row in checked_rows(rows, "a namespace", str)]
-
     def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
         """The places of the passages of a source: start and end in its text, and the place."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot.start, slot.end, slot.places FROM slot "
             "JOIN source ON source.id = slot.source WHERE source.name = ? "
             "AND source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.start",
@@ -114,7 +107,7 @@ class Contents:
 
     def kinds_of(self, slots: Sequence[int]) -> dict[int, SourceKind]:
         """The kind of the source of each slot that is stored."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot.id, source.kind FROM slot JOIN source ON source.id = slot.source "
             f"WHERE slot.id {IN_LIST}",
             Values(slots),
@@ -122,18 +115,37 @@ class Contents:
         found = checked_rows(rows, "the kind of a source", int, str)
         return {slot: checked_kind(kind) for slot, kind in found}
 
+    def hidden(self, scope: Scope) -> NDArray[np.int64]:
+        """Ids [H] int64, rising, of the statements that a scope does not cover.
+
+        They do not hold at its time, or messages made them, which are found themselves.
+        """
+        learned = _NONE if scope.learned else self._of_commit("learned", self._learned)
+        if scope.past:
+            return learned
+        # Most questions look at what holds now, and few statements have ended: only these are read.
+        ended = scope.as_of is None
+        times = self._of_commit(("times", ended), lambda: self._times(ended))
+        at = scope.moment()
+        if scope.as_of is None:
+            holds = (times.end > at) & (times.end > times.begin)
+        else:
+            holds = (times.begin <= at) & (times.end > at)
+        return np.union1d(times.ids[~holds], learned) if len(learned) else times.ids[~holds]
+
     def _of_commit(self, key: Hashable, read: Callable[[], _Value]) -> _Value:
         """What was read for a key at this commit, else what is read now."""
-        connection = self._connection()
+        connection = self._connection
         with connection.snapshot():
             generation = checked_count(connection.property("generation") or 0)
             known = self._cached.get(key)
-            if known is not None and known[0] == generation:
+            if known is not None and known[0] == generation and not connection.changing:
                 return known[1]  # type: ignore[return-value]
             value = read()
-        if len(self._cached) >= _MAX_CACHED:
-            self._cached.clear()
-        self._cached[key] = generation, value
+        if not connection.changing:
+            if len(self._cached) >= _MAX_CACHED:
+                self._cached.clear()
+            self._cached[key] = generation, value
         return value
 
     def _has_key(self, symbol: str) -> bool:
@@ -141,21 +153,39 @@ class Contents:
             "SELECT 1 FROM slot_key JOIN symbol ON symbol.id = slot_key.symbol "
             "WHERE symbol.name = ? LIMIT 1"
         )
-        return self._connection().one(statement, symbol) is not None
+        return self._connection.one(statement, symbol) is not None
 
     def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
-        within = "" if namespace is None else "WHERE namespace = ?"
-        parameters = () if namespace is None else (namespace,)
-        rows = self._connection().rows(f"SELECT DISTINCT kind FROM source {within}", *parameters)
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *own)
         return frozenset(
             checked_kind(row[0]) for row in checked_rows(rows, "a kind of source", str)
         )
 
     def _relations(self) -> dict[str, str]:
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT vector.digest, min(slot.relation) FROM slot "
             "JOIN vector ON vector.id = slot.vector WHERE slot.kind <> 'passage' "
             "GROUP BY vector.id"
         )
         found = checked_rows(rows, "a relation", bytes, str)
         return {digest.hex(): words for digest, words in found}
+
+    def _learned(self) -> NDArray[np.int64]:
+        """Of the statements that messages made: ids [L] int64, rising."""
+        rows = self._connection.rows(
+            "SELECT slot FROM statement WHERE speaker IS NOT NULL ORDER BY slot"
+        )
+        return np.fromiter((row[0] for row in rows), np.int64)
+
+    def _times(self, ended: bool) -> _Times:
+        """Of the statements that have an end, or of all."""
+        column = "valid_until" if ended else "valid_from"
+        rows = self._connection.rows(
+            "SELECT id, valid_from, coalesce(valid_until, ?) FROM slot "
+            f"WHERE {column} IS NOT NULL ORDER BY id",
+            math.inf,
+        )
+        checked_rows(rows, "a time", int, float, float)
+        columns = np.array(rows, np.float64).reshape(-1, 3)
+        return _Times(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])

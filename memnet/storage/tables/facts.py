@@ -1,6 +1,6 @@
 """Facts as a graph: links from symbol to symbol, one for each fact and each reverse fact."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,25 +9,15 @@ from numpy.typing import NDArray
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import IN_LIST, Values, checked_links, checked_rows
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import Connection, Part
 
 
-class Facts:
+class Facts(Part):
     """Reads of the facts of a store. A symbol is its id."""
-
-    def __init__(self, connection: Callable[[], Connection], dimension: int) -> None:
-        """Read nothing yet.
-
-        Args:
-            connection: gives the calling thread's own.
-            dimension: D, width of the vectors.
-        """
-        self._connection = connection
-        self._dimension = dimension
 
     def subjects(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             f"SELECT name, id FROM symbol WHERE name {IN_LIST} "
             "AND EXISTS (SELECT 1 FROM link WHERE link.subject = symbol.id)",
             Values(names),
@@ -41,7 +31,7 @@ class Facts:
             [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
             relation's number is that of its key vector.
         """
-        connection = self._connection()
+        connection = self._connection
         within, parameters = _within(connection, scope)
         rows = connection.rows(
             f"SELECT subject, relation, count(*) FROM link WHERE subject {IN_LIST} {within}"
@@ -63,7 +53,7 @@ class Facts:
         Returns:
             [M, 3] int64: index of the pair, the symbol of the fact's object, and its slot.
         """
-        connection = self._connection()
+        connection = self._connection
         within, parameters = _within(connection, scope)
         rows = connection.rows(
             f"SELECT pair.key, link.object, link.slot FROM {connection.pairs} AS pair "
@@ -75,7 +65,7 @@ class Facts:
 
     def all(self) -> NDArray[np.int64]:
         """Every fact once, forward and reverse: [M, 3] int64 symbol, relation, symbol; sorted."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT DISTINCT subject, relation, object FROM link ORDER BY 1, 2, 3"
         )
         return checked_links(rows, symbols=[0, 2])
@@ -86,7 +76,7 @@ class Facts:
         Returns:
             R names, and [R, D] float32.
         """
-        digests, vectors = text_vectors.by_id(self._connection(), relations, self._dimension)
+        digests, vectors = text_vectors.by_id(self._connection, relations, self._rows.dimension)
         return [digest.hex() for digest in digests], vectors
 
 

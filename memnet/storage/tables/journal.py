@@ -1,6 +1,6 @@
 """The journal: what each ``tell`` changed, so that it can be taken back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memnet.storage.tables.checked import (
@@ -11,46 +11,33 @@ from memnet.storage.tables.checked import (
     checked_rows,
     checked_time,
     damaged,
+    of_namespace,
 )
-from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.statements import Changing, Statements
+from memnet.storage.tables.connection import Part, Rows
+from memnet.storage.tables.statements import Statements
 
 
 class JournalEntry(NamedTuple):
     """What one ``tell`` did."""
 
     id: int
-    told: float
-    """Seconds since the epoch."""
-    erased: bool
-    """Whether something that it erased or touched is gone for good."""
-    added: list[int]
-    """Ids of the slots that it added."""
-    changed: list[int]
-    """Ids of the slots that it ended, contradicted or merged with."""
+    told: float  # seconds since the epoch
+    erased: bool  # whether something that it erased or touched is gone for good
+    added: list[int]  # ids of the slots that it added
+    changed: list[int]  # ids of the slots that it ended, contradicted or merged with
 
 
-class Journal:
+class Journal(Part):
     """The journal of a store. All writes are parts of transactions of the store's one writer."""
 
-    def __init__(
-        self, connection: Callable[[], Connection], change: Changing, statements: Statements
-    ) -> None:
-        """Read nothing yet.
-
-        Args:
-            connection: gives the calling thread's own.
-            change: a transaction of the store's one writer.
-            statements: of the same store.
-        """
-        self._connection = connection
-        self._change = change
+    def __init__(self, rows: Rows, statements: Statements) -> None:
+        super().__init__(rows)
         self._statements = statements
 
     def begin(self, namespace: str, told: float, message: str | None = None) -> int:
         """Begin the entry of a ``tell`` at a time, or of a source of messages; returns its id."""
-        with self._change():
-            row = self._connection().only(
+        with self._rows.changing():
+            row = self._connection.only(
                 "INSERT INTO tell (namespace, told_at, source, erased) VALUES (?, ?, "
                 "(SELECT id FROM source WHERE namespace = ? AND name = ?), 0) RETURNING id",
                 namespace,
@@ -73,8 +60,8 @@ class Journal:
             added: whether the entry has added them.
             usage: that the entry adds to each of them.
         """
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "
                 "change, reason, usage) SELECT ?, slot.id, ?, statement.standing, "
                 "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
@@ -89,12 +76,12 @@ class Journal:
 
     def note_erasure(self, entry: int) -> None:
         """Note that an entry erases statements, which nothing brings back."""
-        with self._change():
-            self._connection().execute("UPDATE tell SET erased = 1 WHERE id = ?", entry)
+        with self._rows.changing():
+            self._connection.execute("UPDATE tell SET erased = 1 WHERE id = ?", entry)
 
     def last(self, namespace: str) -> JournalEntry | None:
         """The last entry of a ``tell`` in a namespace that was not taken back; None without any."""
-        row = self._connection().one(
+        row = self._connection.one(
             "SELECT id, told_at, erased FROM tell WHERE namespace = ? AND source IS NULL "
             "ORDER BY id DESC LIMIT 1",
             namespace,
@@ -103,7 +90,7 @@ class Journal:
 
     def _entry(self, row: Row) -> JournalEntry:
         """An entry from its row: id, time, and whether it erased something."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT journal.slot, journal.added, CASE WHEN slot.id IS NULL THEN 0 ELSE 1 END "
             "FROM journal "
             "LEFT JOIN slot ON slot.id = journal.slot WHERE tell = ? ORDER BY 1",
@@ -128,7 +115,7 @@ class Journal:
             entry: as ``last`` gave it in the same transaction.
             half_life: seconds in which usage halves.
         """
-        with self._change():
+        with self._rows.changing():
             self._take_usage_back(entry, half_life)
             self._restore(entry)
             self._statements.erase(entry.added)
@@ -141,13 +128,13 @@ class Journal:
             names: of the sources; others are passed over.
             namespace: that they are in; None for all.
         """
-        within = "" if namespace is None else "AND namespace = ?"
+        within, own = of_namespace(namespace)
         chosen = (
             f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
             Values(names),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
-        connection = self._connection()
+        connection = self._connection
         entries = connection.rows(
             f"SELECT id, told_at, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",
             *chosen[1:],
@@ -160,7 +147,7 @@ class Journal:
         )
         if not entries and not learned:
             return
-        with self._change():
+        with self._rows.changing():
             for row in entries:
                 entry = self._entry(row)
                 self._restore(entry)
@@ -173,16 +160,14 @@ class Journal:
 
     def forget_messages(self, sources: Iterable[int]) -> None:
         """Forget how to take back what was learned from the messages of sources, by their rows."""
-        rows = self._connection().rows(
-            f"SELECT id FROM tell WHERE source {IN_LIST}", Values(sources)
-        )
+        rows = self._connection.rows(f"SELECT id FROM tell WHERE source {IN_LIST}", Values(sources))
         self._delete([row[0] for row in rows])
 
     def _delete(self, entries: Iterable[int]) -> None:
         chosen = Values(entries)
-        with self._change():
-            self._connection().execute(f"DELETE FROM journal WHERE tell {IN_LIST}", chosen)
-            self._connection().execute(f"DELETE FROM tell WHERE id {IN_LIST}", chosen)
+        with self._rows.changing():
+            self._connection.execute(f"DELETE FROM journal WHERE tell {IN_LIST}", chosen)
+            self._connection.execute(f"DELETE FROM tell WHERE id {IN_LIST}", chosen)
 
     def _restore(self, entry: JournalEntry) -> None:
         """Let what an entry changed be as it was, but for usage; other entries may have come since.
@@ -190,7 +175,7 @@ class Journal:
         What it ended held until something that it added, and if this has ended as well, until what
         ended it.
         """
-        connection = self._connection()
+        connection = self._connection
         for slot in sorted(entry.added, reverse=True):
             self._set_before(entry.id, slot)
         ended = connection.rows(
@@ -209,7 +194,7 @@ class Journal:
 
     def _set_before(self, entry: int, slot: int) -> None:
         """Let what a slot changed, which an entry added, be as it was before, here and as noted."""
-        connection = self._connection()
+        connection = self._connection
         own = connection.one(
             "SELECT slot.valid_until, changed_by, change, reason FROM slot "
             "JOIN statement ON statement.slot = slot.id WHERE slot.id = ?",
@@ -240,7 +225,7 @@ class Journal:
     def _noted(self, entry: int, slot: int) -> Row:
         """How a statement was before an entry: its end, and what changed it how and why."""
         # What had changed it before may be gone by now.
-        row = self._connection().one(
+        row = self._connection.one(
             "SELECT valid_until, (SELECT id FROM slot WHERE id = journal.changed_by), change, "
             "reason FROM journal WHERE tell = ? AND slot = ? AND added = 0",
             entry,
@@ -251,7 +236,7 @@ class Journal:
     def _set(self, slot: int, state: Row) -> None:
         """Give a statement its end, and what changed it how and why."""
         until, *changed = state
-        connection = self._connection()
+        connection = self._connection
         connection.execute("UPDATE slot SET valid_until = ? WHERE id = ?", until, slot)
         connection.execute(
             "UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot = ?",
@@ -261,7 +246,7 @@ class Journal:
 
     def _take_usage_back(self, entry: JournalEntry, half_life: float) -> None:
         """Take the usage of merges back, as far as it has not decayed; that of reads stays."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot, usage FROM journal WHERE tell = ? AND usage > 0 AND added = 0", entry.id
         )
         given: dict[int, float] = dict(checked_rows(rows, "an entry of the journal", int, float))
@@ -271,4 +256,4 @@ class Journal:
             (max(0.0, one.usage - one.share_left(given[one.id], entry.told, half_life)), one.id)
             for one in self._statements.usage(given)
         ]
-        self._connection().execute_many("UPDATE slot SET usage = ? WHERE id = ?", left)
+        self._connection.execute_many("UPDATE slot SET usage = ? WHERE id = ?", left)

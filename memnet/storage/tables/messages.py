@@ -3,67 +3,46 @@
 What is known of a message stands in its symbols, so it needs no table of its own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import slots
-from memnet.storage.tables.checked import (
-    IN_LIST,
-    Values,
-    checked_count,
-    checked_rows,
-    damaged,
-)
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.checked import IN_LIST, Values, checked_count, checked_rows, damaged
+from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.tables.journal import Journal
-from memnet.storage.tables.statements import Changing
 
-_MAX_COUNT = 1000
-"""Up to which mentions of a symbol are counted."""
+_MAX_COUNT = 1000  # up to which mentions of a symbol are counted
+# Slots of a session among which the last one is looked for: of a message that was replaced the
+# slots are newer than its place in the session.
 _LATEST = 64
-"""Slots of a session among which the last one is looked for: of a message that was replaced the
-slots are newer than its place in the session."""
 
 
+# SQL for the slots of messages that are sources of their own.
 _USED = "valid_from IS NULL AND used_at > 0"
-"""SQL for the slots of messages that are sources of their own."""
 
 
 class MessagePlace(NamedTuple):
     """Where a message stands, and how it looks."""
 
-    source: int
-    """Row of its source, in the order of coming."""
+    source: int  # row of its source, in the order of coming
     namespace: str
-    characters: int
-    """Length of its text."""
-    last: str
-    """Last character of its text that is no space; empty if there is none."""
+    characters: int  # length of its text
+    last: str  # last character of its text that is no space; empty if there is none
 
 
-class Messages:
+class Messages(Part):
     """Look-ups by symbols of messages, and their eviction; may be shared between threads."""
 
-    def __init__(
-        self, connection: Callable[[], Connection], change: Changing, journal: Journal
-    ) -> None:
-        """Read nothing yet.
-
-        Args:
-            connection: gives the calling thread's own.
-            change: a transaction of the store's one writer.
-            journal: of the same store.
-        """
-        self._connection = connection
-        self._change = change
+    def __init__(self, rows: Rows, journal: Journal) -> None:
+        super().__init__(rows)
         self._journal = journal
 
     def known(self, names: Iterable[str], scope: Scope = EVERYWHERE) -> frozenset[str]:
         """Those of some symbols that a slot in scope is about."""
-        connection = self._connection()
+        connection = self._connection
         within, parameters = scope.sql(connection.metadata)
         rows = connection.rows(
             f"SELECT name FROM symbol WHERE name {IN_LIST} AND EXISTS ("
@@ -77,7 +56,7 @@ class Messages:
 
     def mentioned(self, prefix: str, scope: Scope = EVERYWHERE) -> dict[str, int]:
         """How many slots in scope mention each symbol that starts with a prefix, up to 1,000."""
-        connection = self._connection()
+        connection = self._connection
         within, parameters = scope.sql(connection.metadata)
         rows = connection.rows(
             "SELECT name, (SELECT count(*) FROM (SELECT 1 FROM mention "
@@ -93,7 +72,7 @@ class Messages:
 
     def places(self, slots: Iterable[int]) -> dict[int, MessagePlace]:
         """Where messages stand and how they look, by their slots."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot.id, source.id, namespace, slot.end - slot.start, "
             "substr(rtrim(slot.text), length(rtrim(slot.text)), 1) "
             f"FROM slot JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST}",
@@ -110,7 +89,7 @@ class Messages:
             name: of the source; one that is not stored comes last.
             namespace: that both are in.
         """
-        row = self._connection().one(
+        row = self._connection.one(
             """SELECT title, text FROM (
                 SELECT slot.title, slot.text, slot.source, slot.start FROM symbol
                 JOIN slot_key ON slot_key.symbol = symbol.id JOIN slot ON slot.id = slot_key.slot
@@ -132,12 +111,12 @@ class Messages:
 
     def count_slots(self) -> int:
         """How many slots the messages have that are sources of their own."""
-        row = self._connection().only(f"SELECT count(*) FROM slot WHERE {_USED}")
+        row = self._connection.only(f"SELECT count(*) FROM slot WHERE {_USED}")
         return checked_count(row[0])
 
     def evicted(self, names: Iterable[str], namespace: str) -> dict[str, bytes]:
         """Digests of those of the named sources that were evicted, and did not come again since."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             f"SELECT name, digest FROM evicted_source WHERE namespace = ? AND name {IN_LIST}",
             namespace,
             Values(names),
@@ -164,7 +143,7 @@ class Messages:
         surplus = self.count_slots() - capacity
         if surplus <= 0:
             return 0
-        connection = self._connection()
+        connection = self._connection
         rows = connection.rows(
             f"WITH kept AS (SELECT id FROM source WHERE namespace = ? AND name = ?) "
             f"SELECT source, 1, usage, used_at FROM slot WHERE {_USED} "
@@ -196,8 +175,8 @@ class Messages:
     def _delete(self, sources: Sequence[int], at: float) -> None:
         """Delete sources by their rows, and note that they were evicted at a time."""
         chosen = Values(sources)
-        with self._change():
-            connection = self._connection()
+        with self._rows.changing():
+            connection = self._connection
             owned = connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", chosen)
             self._journal.forget_messages(sources)
             slots.delete(connection, [row[0] for row in checked_rows(owned, "a slot", int)])

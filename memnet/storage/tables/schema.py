@@ -159,5 +159,5 @@ STEPS = {
         digest BLOB NOT NULL,
         PRIMARY KEY (namespace, name)
     ) WITHOUT ROWID;
-    """,
+    """
 }

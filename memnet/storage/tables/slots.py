@@ -38,13 +38,11 @@ def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
 class SourceSlots(NamedTuple):
     """Slots that a source is to get."""
 
-    source: int
-    """Id of its row."""
+    source: int  # id of its row
+    # By the digests of their content; statements are those with a time.
     slots: Mapping[bytes, NewSlot]
-    """By the digests of their content; statements are those with a time."""
     namespace: str
-    used: float = 0.0
-    """As ``NewSource.used``."""
+    used: float = 0.0  # as ``NewSource.used``
 
 
 def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
@@ -306,8 +304,7 @@ def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.i
     """
     condition, parameters = _in_sources(connection, scope)
     rows = connection.rows(
-        f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id",
-        *parameters,
+        f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id", *parameters
     )
     return np.fromiter((row[0] for row in rows), np.int64)
 

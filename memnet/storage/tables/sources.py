@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
@@ -16,8 +16,9 @@ from memnet.storage.tables.checked import (
     checked_rows,
     damaged,
     missing,
+    of_namespace,
 )
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import Connection, Part
 from memnet.storage.values import (
     Encode,
     EncodePassages,
@@ -29,18 +30,12 @@ from memnet.storage.values import (
 )
 from memnet.types import Source, SourceKind
 
-_PAGE = 1000
-"""Sources that are read together."""
-_MAX_CHARACTERS = 2**28
-"""Of a source: a row of a foreign store could ask for any amount of memory."""
+_PAGE = 1000  # sources that are read together
+_MAX_CHARACTERS = 2**28  # of a source: a row of a foreign store could ask for any amount of memory
 
 
-class Sources:
+class Sources(Part):
     """Reads of the sources of a store, and which of them an ingest has seen."""
-
-    def __init__(self, connection: Callable[[], Connection]) -> None:
-        """Read nothing yet; ``connection`` gives the calling thread's own."""
-        self._connection = connection
 
     def all(self, namespace: str | None = None) -> Iterator[Source]:
         """All sources in the order in which they first came; None for those of all namespaces.
@@ -48,7 +43,7 @@ class Sources:
         They are read page by page: those that come or go meanwhile may be among them or not.
         """
         after = 0
-        while page := _page(self._connection(), after, _PAGE, namespace):
+        while page := _page(self._connection, after, _PAGE, namespace):
             yield from (source for _, source in page)
             after = page[-1][0]
 
@@ -69,14 +64,14 @@ class Sources:
             kind: of the sources; None for all.
             prefix: that their ids begin with.
         """
-        return _page(self._connection(), after, limit, namespace, kind=kind, prefix=prefix)
+        return _page(self._connection, after, limit, namespace, kind=kind, prefix=prefix)
 
     def count(
         self, namespace: str | None = None, kind: SourceKind | None = None, prefix: str = ""
     ) -> int:
         """Number of the sources on all pages of ``page``."""
         conditions, parameters = _conditions(namespace, None, kind, prefix)
-        row = self._connection().only(
+        row = self._connection.only(
             f"SELECT count(*) FROM source WHERE true {conditions}", *parameters
         )
         return checked_count(row[0])
@@ -87,25 +82,25 @@ class Sources:
         Where headings and slots leave a gap the text has as many line breaks, so that
         ``text[slot.start:slot.end] == slot.text``.
         """
-        connection = self._connection()
+        connection = self._connection
         with connection.snapshot():
             page = _page(connection, 0, 1, namespace, name)
             return (page[0][1], _text(connection, page[0][0])) if page else None
 
     def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
         """Digest and origin of those of the named sources that are stored."""
-        return states(self._connection(), names, namespace)
+        return states(self._connection, names, namespace)
 
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
-        return namespaces(self._connection(), names)
+        return namespaces(self._connection, names)
 
     def start_run(self) -> None:
         """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
-        self._connection().execute(
+        self._connection.execute(
             "CREATE TEMP TABLE IF NOT EXISTS seen (name TEXT PRIMARY KEY, digest BLOB NOT NULL)"
         )
-        self._connection().execute("DELETE FROM temp.seen")
+        self._connection.execute("DELETE FROM temp.seen")
 
     def mark_seen(self, names: Mapping[str, bytes]) -> dict[str, bytes]:
         """Note that the ingest sees some sources, given with their digests.
@@ -113,7 +108,7 @@ class Sources:
         Returns:
             Those that it saw before, with the digests that they had then.
         """
-        connection = self._connection()
+        connection = self._connection
         before: dict[str, bytes] = dict(
             connection.rows(
                 f"SELECT name, digest FROM temp.seen WHERE name {IN_LIST}", Values(names)
@@ -134,7 +129,7 @@ class Sources:
         Returns:
             How many they are; 0 if the file is not stored with this digest.
         """
-        connection = self._connection()
+        connection = self._connection
         stored = connection.one(
             "SELECT digest FROM file WHERE namespace = ? AND path = ?", namespace, path
         )
@@ -156,11 +151,11 @@ class Sources:
             namespace: they are in.
         """
         unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
-        return _from_path(self._connection(), origin, namespace, unseen)
+        return _from_path(self._connection, origin, namespace, unseen)
 
     def from_path(self, path: str, namespace: str = "") -> list[str]:
         """Names of the stored sources that came from a file, or from files below a folder."""
-        return list(_from_path(self._connection(), path, namespace))
+        return list(_from_path(self._connection, path, namespace))
 
 
 def add_shared(
@@ -179,11 +174,7 @@ def add_shared(
         slots.add_symbol_names(connection, symbols)
 
 
-def put_all(
-    connection: Connection,
-    new: Sequence[NewSource],
-    vectors: Iterable[NewVector],
-) -> None:
+def put_all(connection: Connection, new: Sequence[NewSource], vectors: Iterable[NewVector]) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     by_digest = {vector.digest: vector for vector in vectors}
     lacking = text_vectors.missing_digests(connection, by_digest)
@@ -373,11 +364,11 @@ def add_slots(
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
     """As ``MemoryStore.delete``."""
     names = list(names)
-    within = "" if namespace is None else "AND namespace = ?"
+    within, own = of_namespace(namespace)
     chosen = connection.rows(
         f"SELECT id FROM source WHERE name {IN_LIST} {within} {connection.locking}",
         Values(names),
-        *([] if namespace is None else [namespace]),
+        *own,
     )
     ids = Values(row[0] for row in chosen)
     doomed = [row[0] for row in connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", ids)]
@@ -392,18 +383,18 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         connection.execute(
             f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
             Values(names),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
     return len(doomed)
 
 
 def origins(connection: Connection, names: Iterable[str], namespace: str | None) -> list[str]:
     """The files that some sources came from; ``namespace`` None means those of all."""
-    within = "" if namespace is None else "AND namespace = ?"
+    within, own = of_namespace(namespace)
     rows = connection.rows(
         f"SELECT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
         Values(names),
-        *([] if namespace is None else [namespace]),
+        *own,
     )
     # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
     return list(dict.fromkeys(row[0] for row in checked_rows(rows, "the origin of a source", str)))

@@ -1,9 +1,7 @@
 """Statements of ``tell``: slots with times and a structure, which are used more or less."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +16,9 @@ from memnet.storage.tables.checked import (
     checked_told,
     checked_vectors,
     damaged,
+    of_namespace,
 )
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.values import ChangeBy, Told, Usage, Within
 from memnet.types import Change, Eviction
 
@@ -31,42 +30,23 @@ _SLOTS = "SELECT slot FROM statement"
 _ALL = 2**31
 
 
-class Changing(Protocol):
-    """A transaction of the store's one writer, as ``Connection.transaction``."""
-
-    def __call__(self, advance: bool = True) -> AbstractContextManager[None]:
-        """Begin it, or a part of the one that is under way."""
-        ...
-
-
-class Statements:
+class Statements(Part):
     """The statements of a store. A change waits for other writers, and raises their errors."""
 
-    def __init__(
-        self, connection: Callable[[], Connection], change: Changing, dimension: int
-    ) -> None:
-        """Read nothing yet.
-
-        Args:
-            connection: gives the calling thread's own.
-            change: a transaction of the store's one writer.
-            dimension: D, width of the vectors.
-        """
-        self._connection = connection
-        self._change = change
-        self._dimension = dimension
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
         self._ids: dict[str | None, NDArray[np.int64]] = {}
 
     def told(self, ids: Sequence[int]) -> list[Told]:
         """Those of the slots that are statements, by rising id: in the order of ``tell``."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             f"""SELECT {_COLUMNS}, vector.data FROM statement
             JOIN slot ON slot.id = statement.slot JOIN source ON source.id = slot.source
             JOIN vector ON vector.id = slot.relation_vector
             WHERE statement.slot {IN_LIST} ORDER BY statement.slot""",
             Values(ids),
         )
-        vectors = checked_vectors([row[-1] for row in rows], self._dimension)
+        vectors = checked_vectors([row[-1] for row in rows], self._rows.dimension)
         changes = self._changes([row[0] for row in rows])
         return [
             checked_told(row, vector, changes.get(row[0], ()))
@@ -75,7 +55,7 @@ class Statements:
 
     def _changes(self, ids: Sequence[int]) -> dict[int, tuple[ChangeBy, ...]]:
         """What changed statements without ending them, by their ids."""
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             "SELECT slot, changed_by, change, reason FROM statement_change "
             f"WHERE slot {IN_LIST} ORDER BY slot, changed_by",
             Values(ids),
@@ -95,15 +75,15 @@ class Statements:
             namespace: to look in; None for all.
             limit: of each symbol the last ones.
         """
-        within = "" if namespace is None else "AND namespace = ?"
+        within, own = of_namespace(namespace)
         found: set[int] = set()
         for symbol in symbols:
-            rows = self._connection().rows(
+            rows = self._connection.rows(
                 "SELECT slot FROM statement_name "
                 f"WHERE symbol = (SELECT id FROM symbol WHERE name = ?) {within} "
                 "ORDER BY slot DESC LIMIT ?",
                 symbol,
-                *([] if namespace is None else [namespace]),
+                *own,
                 limit,
             )
             found.update(row[0] for row in checked_rows(rows, "a name of a statement", int))
@@ -118,65 +98,65 @@ class Statements:
 
     def last(self, namespace: str | None, count: int) -> list[int]:
         """Ids of the last statements that were told in a namespace, or in all, rising."""
-        within = "" if namespace is None else "WHERE namespace = ?"
-        rows = self._connection().rows(
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(
             f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?",
-            *([] if namespace is None else [namespace]),
+            *own,
             count,
         )
         return sorted(row[0] for row in rows)
 
     def learned_from(self, sources: Collection[str], namespace: str | None) -> list[int]:
         """Ids of the statements that messages with these source ids made, rising."""
-        within = "" if namespace is None else "AND source.namespace = ?"
-        rows = self._connection().rows(
+        within, own = of_namespace(namespace, column="source.namespace")
+        rows = self._connection.rows(
             "SELECT statement.slot FROM source JOIN slot ON slot.source = source.id "
             "JOIN statement ON statement.slot = slot.id "
             f"WHERE source.name {IN_LIST} {within} AND statement.speaker IS NOT NULL "
             "ORDER BY statement.slot",
             Values(sources),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return [row[0] for row in checked_rows(rows, "a statement of a message", int)]
 
     def those_in(self, ids: Sequence[int], namespace: str | None) -> set[int]:
         """Those of the slots that are statements of a namespace, or of any."""
         # An index over the namespace would be gone through as a whole.
-        within = "" if namespace is None else "AND coalesce(namespace, '') = ?"
-        rows = self._connection().rows(
+        within, own = of_namespace(namespace, column="coalesce(namespace, '')")
+        rows = self._connection.rows(
             f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
             Values(ids),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return {row[0] for row in rows}
 
     def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
         """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
-        within = "" if namespace is None else "WHERE namespace = ?"
-        rows = self._connection().rows(
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(
             f"SELECT slot FROM statement {within} ORDER BY slot",
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
     def within_ever(self, namespace: str | None) -> Within:
         """The statements of a namespace, or all, whenever they held, for a vector search."""
-        own = "" if namespace is None else " WHERE statement.namespace = ?"
+        own, parameters = of_namespace(namespace, "WHERE", "statement.namespace")
         return Within(
             lambda: self._ids_ever(namespace),
-            f"AND slot.id IN (SELECT statement.slot FROM statement{own})",
-            [] if namespace is None else [namespace],
+            f"AND slot.id IN (SELECT statement.slot FROM statement {own})",
+            parameters,
         )
 
     def _ids_ever(self, namespace: str | None) -> NDArray[np.int64]:
         """As ``ids``, and some that are gone; in one process only new ones are read each time."""
-        connection = self._connection()
+        connection = self._connection
         known = self._ids.get(namespace, np.zeros(0, np.int64))
-        within = "" if namespace is None else "namespace = ? AND"
+        within, own = of_namespace(namespace)
         rows = connection.rows(
-            f"SELECT slot FROM statement WHERE {within} slot > ? ORDER BY slot",
-            *([] if namespace is None else [namespace]),
+            f"SELECT slot FROM statement WHERE slot > ? {within} ORDER BY slot",
             int(known[-1]) if len(known) else 0,
+            *own,
         )
         ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))
         # Ids of a transaction that is not committed may be given to other slots after all.
@@ -189,7 +169,7 @@ class Statements:
 
         When one begins or ends may lie ahead, as it says, and is no reading of a clock.
         """
-        row = self._connection().only("SELECT max(told_at) FROM statement")
+        row = self._connection.only("SELECT max(told_at) FROM statement")
         return 0.0 if row[0] is None else checked_time(row[0])
 
     def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
@@ -197,7 +177,7 @@ class Statements:
         chosen = "valid_from IS NOT NULL"
         if ids is not None:
             chosen = f"(valid_from IS NOT NULL OR used_at > 0) AND id {IN_LIST}"
-        rows = self._connection().rows(
+        rows = self._connection.rows(
             f"SELECT id, usage, used_at, valid_until FROM slot WHERE {chosen} ORDER BY id",
             *([] if ids is None else [Values(ids)]),
         )
@@ -224,9 +204,9 @@ class Statements:
             half_life: seconds in which usage halves.
             keep: ids of slots that stay in any case.
         """
-        said = {row[0] for row in self._connection().rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
+        said = {row[0] for row in self._connection.rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
         usage = [one for one in self.usage() if one.id not in said]
-        standing = self._connection().rows(f"{_SLOTS} WHERE standing <> 0")
+        standing = self._connection.rows(f"{_SLOTS} WHERE standing <> 0")
         stays = {*keep, *(row[0] for row in standing)}
         free = [one for one in usage if one.id not in stays]
         free.sort(key=lambda one: (one.until > at, one.decayed(at, half_life), one.id))
@@ -234,8 +214,8 @@ class Statements:
 
     def note_evictions(self, ids: Sequence[int], at: float) -> None:
         """Note that statements are about to be evicted, in seconds since the epoch."""
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 "INSERT INTO eviction (namespace, source, kind, evicted_at) "
                 "SELECT namespace, name, 'statement', ? FROM slot "
                 f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
@@ -245,10 +225,10 @@ class Statements:
 
     def evictions(self, namespace: str | None) -> list[Eviction]:
         """Messages and statements that were evicted from a namespace, or from all, in order."""
-        within = "" if namespace is None else "WHERE namespace = ?"
-        rows = self._connection().rows(
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(
             f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id",
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         found: list[Eviction] = []
         for source, where, kind, evicted in checked_rows(rows, "an eviction", str, str, str, float):
@@ -259,13 +239,13 @@ class Statements:
 
     def count(self) -> int:
         """How many statements were told and are stored, those that ended as well."""
-        row = self._connection().only("SELECT count(*) FROM statement WHERE speaker IS NULL")
+        row = self._connection.only("SELECT count(*) FROM statement WHERE speaker IS NULL")
         return checked_count(row[0])
 
     def new_source(self) -> str:
         """A name for a source of statements that no source has, or had."""
-        with self._change():
-            connection = self._connection()
+        with self._rows.changing():
+            connection = self._connection
             number = checked_count(connection.property("last_told") or 0) + 1
             while sources.namespaces(connection, [f"told/{number}"]):
                 number += 1
@@ -278,8 +258,8 @@ class Statements:
         One that began later than ``at``, by a clock that ran ahead, ends as it begins; so does one
         that is ended at 0, as it never held. What ended before stays as it is.
         """
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 "UPDATE slot SET valid_until = CASE WHEN valid_from > ? THEN valid_from ELSE ? END "
                 f"WHERE id {IN_LIST} AND valid_from IS NOT NULL "
                 "AND (valid_until IS NULL OR valid_until > ?)",
@@ -291,8 +271,8 @@ class Statements:
 
     def mark(self, ids: Iterable[int], change: Change, changed_by: int | None, reason: str) -> None:
         """Note what ended statements, which slot if one did, and why."""
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 f"UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot {IN_LIST}",
                 changed_by,
                 change,
@@ -305,8 +285,8 @@ class Statements:
 
         The note goes with the slot that made the change.
         """
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 "INSERT INTO statement_change VALUES (?, ?, ?, ?) ON CONFLICT (slot, changed_by) "
                 "DO UPDATE SET change = excluded.change, reason = excluded.reason",
                 slot,
@@ -315,15 +295,15 @@ class Statements:
 
     def make_standing(self, ids: Iterable[int]) -> None:
         """Let statements never be evicted."""
-        with self._change():
-            self._connection().execute(
+        with self._rows.changing():
+            self._connection.execute(
                 f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", Values(ids)
             )
 
     def erase(self, ids: Sequence[int]) -> None:
         """Delete slots for good, and sources of statements that have none left."""
-        with self._change():
-            connection = self._connection()
+        with self._rows.changing():
+            connection = self._connection
             owners = connection.rows(
                 f"SELECT DISTINCT source FROM slot WHERE id {IN_LIST}", Values(ids)
             )
@@ -346,8 +326,8 @@ class Statements:
         with a weight is used by so much. Reads free nothing here, and usage decays with time.
         """
         # No slot comes or goes: the vector index stays as it is.
-        with self._change(advance=False):
-            self._connection().execute_many(
+        with self._rows.changing(advance=False):
+            self._connection.execute_many(
                 "UPDATE slot SET usage = ?, used_at = ? WHERE id = ?",
                 [
                     (one.decayed(at, half_life) + weights[one.id], max(at, one.used), one.id)

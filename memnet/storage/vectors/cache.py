@@ -19,18 +19,18 @@ from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage.backend import DenseIndex
 from memnet.storage.tables import slots
+from memnet.storage.tables.checked import checked_integer, checked_rows
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import Changes, Hits, IndexInfo, Revision, Within
+from memnet.storage.values import Changes, Hits, IndexInfo, Revision, ToDevice, Within
 from memnet.storage.vectors.file import IndexHeader, read_header
 from memnet.storage.vectors.index import VectorIndex
-from memnet.storage.vectors.search import ToDevice, uses_pq
+from memnet.storage.vectors.search import uses_pq
 
 INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"
 
 _log = logging.getLogger("memnet")
-_BATCH = 10_000
-"""Vectors that are read from the rows at once: 15 MB."""
+_BATCH = 10_000  # vectors that are read from the rows at once: 15 MB
 
 
 class IndexCache(DenseIndex):
@@ -72,21 +72,18 @@ class IndexCache(DenseIndex):
         self._on_saved = on_saved
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
+        # The commit of the index; None while it holds nothing of the rows yet.
         self._revision: Revision | None = None
-        """The commit of the index; None while it holds nothing of the rows yet."""
-        self._loaded_header: IndexHeader | None = None
-        """Of the file when it was last loaded."""
+        self._loaded_header: IndexHeader | None = None  # of the file when it was last loaded
         self._writer: threading.Thread | None = None
 
     def close(self) -> None:
-        """As ``DenseIndex.close``."""
         if self._writer is not None:
             self._writer.join()
         with self._guard:
             self._index, self._revision = None, None
 
     def info(self) -> IndexInfo:
-        """As ``DenseIndex.info``."""
         return self._current().info()
 
     def search(
@@ -96,7 +93,6 @@ class IndexCache(DenseIndex):
         within: Within | None,
         hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``DenseIndex.search``."""
         ids = None if within is None else within.ids()
         return self._current().remove(hidden).search(query, limit, ids)
 
@@ -105,11 +101,7 @@ class IndexCache(DenseIndex):
         connection = self._connection()
         with self._guard:
             index, revision = self._index, self._revision
-        if (
-            index is not None
-            and not connection.changing
-            and revision == connection.history.latest()
-        ):
+        if index is not None and not connection.changing and revision == connection.revision():
             return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
@@ -118,10 +110,10 @@ class IndexCache(DenseIndex):
         connection, index = self._connection(), self._load()
         if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]
-        revision = connection.history.find(index.header.commit_id)
+        revision = Commits(connection).find(index.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
-        changes = connection.history.changes_since(revision)
+        changes = Commits(connection).changes_since(revision)
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
@@ -136,7 +128,6 @@ class IndexCache(DenseIndex):
         return []
 
     def rebuild(self) -> None:
-        """As ``DenseIndex.rebuild``."""
         with self._guard:
             self._index, self._revision = self._empty(), None
         self._write_current(lock_seconds=-1)
@@ -158,7 +149,7 @@ class IndexCache(DenseIndex):
         """The index of the commit that the calling thread reads."""
         connection = self._connection()
         with self._guard, connection.snapshot():
-            revision = connection.history.latest()
+            revision = connection.revision()
             index, of = self._index, self._revision
             if index is not None and of == revision:
                 return index
@@ -196,7 +187,7 @@ class IndexCache(DenseIndex):
         """
         if of is None or of.generation > revision.generation:
             return True
-        return self._connection().history.find(of.commit_id) == of
+        return Commits(self._connection()).find(of.commit_id) == of
 
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """Slots to add to an index of another commit, and to remove from it.
@@ -205,8 +196,8 @@ class IndexCache(DenseIndex):
         vectors that replaced those of its own commit, until the index goes on to a later one.
         """
         connection = self._connection()
-        if revision is not None and connection.history.find(revision.commit_id) == revision:
-            return connection.history.changes_since(revision)
+        if revision is not None and Commits(connection).find(revision.commit_id) == revision:
+            return Commits(connection).changes_since(revision)
         wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
@@ -229,7 +220,7 @@ class IndexCache(DenseIndex):
         self._loaded_header = read_header(self._path)
         index = self._load()
         if index is not None and index.header is not None:
-            revision = self._connection().history.find(index.header.commit_id)
+            revision = Commits(self._connection()).find(index.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
@@ -240,10 +231,10 @@ class IndexCache(DenseIndex):
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
         header, connection = read_header(self._path), self._connection()
-        revision = None if header is None else connection.history.find(header.commit_id)
+        revision = None if header is None else Commits(connection).find(header.commit_id)
         if header is None or revision is None:
             return True
-        missing = connection.history.count_changes_since(revision)
+        missing = Commits(connection).count_changes_since(revision)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
     def _is_of_wanted_kind(self) -> bool:
@@ -281,9 +272,9 @@ class IndexCache(DenseIndex):
         connection = self._connection()
         # Its vectors may be read from the rows of its own commit until it is written.
         with connection.snapshot():
-            index, revision = self._current(), connection.history.latest()
+            index, revision = self._current(), connection.revision()
             self._write(index, revision, lock_seconds)
-        connection.history.forget_before(revision)
+        Commits(connection).forget_before(revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file; errors as ``_write_current``."""
@@ -314,3 +305,62 @@ def _warning_on_failure() -> Iterator[None]:
         pass
     except (StoreError, MemoryError) as error:
         _log.warning("%s; until it is, readers make up for it from the rows", error)
+
+
+class Commits:
+    """The commits of a database file: there is one writer, and ids rise from commit to commit.
+
+    Read within a snapshot.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Read nothing yet."""
+        self._connection = connection
+
+    def find(self, commit_id: int) -> Revision | None:
+        row = self._connection.one(
+            "SELECT generation, commit_id, last_slot FROM revision WHERE commit_id = ?", commit_id
+        )
+        return None if row is None else Revision(*map(checked_integer, row))
+
+    def changes_since(self, revision: Revision) -> Changes:
+        """How the slots that vector search covers differ from those of an earlier commit.
+
+        A slot whose vector was replaced is removed and added. Statements that ended stay, and a
+        search leaves them out. No id is used twice: what was added since has a higher id, and what
+        was removed is listed in the table ``tombstone``.
+        """
+        added = self._connection.rows(
+            "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
+            "SELECT slot.id FROM tombstone JOIN slot ON slot.id = tombstone.slot "
+            "WHERE tombstone.generation > ?",
+            revision.last_slot,
+            revision.generation,
+        )
+        removed = self._connection.rows(
+            "SELECT slot FROM tombstone WHERE generation > ?", revision.generation
+        )
+        return Changes(
+            np.fromiter((row[0] for row in added), np.int64),
+            np.fromiter((row[0] for row in checked_rows(removed, "a slot", int)), np.int64),
+        )
+
+    def count_changes_since(self, revision: Revision) -> int:
+        """About how many slots ``changes_since`` gives: replaced ones count twice."""
+        row = self._connection.only(
+            "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
+            "(SELECT count(*) FROM tombstone WHERE generation > ?)",
+            revision.last_slot,
+            revision.generation,
+        )
+        return checked_integer(row[0])
+
+    def forget_before(self, revision: Revision) -> None:
+        """Forget how the slots changed before a commit, of which the one index file is."""
+        with self._connection.transaction(advance=False):
+            self._connection.execute(
+                "DELETE FROM revision WHERE generation < ?", revision.generation
+            )
+            self._connection.execute(
+                "DELETE FROM tombstone WHERE generation <= ?", revision.generation
+            )

@@ -204,7 +204,7 @@ def _write_array(
 
 
 def _checksum(array: NDArray[Any]) -> int:
-    checksum, data = 0, memoryview(array).cast("B") if array.size else memoryview(b"")
+    checksum, data = 0, array.view(np.uint8).data.cast("B") if array.size else memoryview(b"")
     for start in range(0, len(data), _BLOCK):
         checksum = zlib.crc32(data[start : start + _BLOCK], checksum)
     return checksum

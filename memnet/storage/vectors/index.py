@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.values import Hits, IndexInfo
+from memnet.storage.values import Hits, IndexInfo, Nearest, Searcher, ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -20,11 +20,8 @@ from memnet.storage.vectors.file import (
 )
 from memnet.storage.vectors.search import (
     ExactSearch,
-    Nearest,
     OnDeviceSearch,
     PQSearch,
-    Searcher,
-    ToDevice,
     best,
     code_scores,
     empty_pq,
@@ -35,24 +32,20 @@ from memnet.storage.vectors.search import (
     uses_pq,
 )
 
-_BLOCK = 16_384
-"""Vectors that are copied to a file together: 25 MB."""
-_MIN_SEGMENT = 256
-"""A segment of fewer vectors is merged with the next: copying them takes 0.05 ms."""
+_BLOCK = 16_384  # vectors that are copied to a file together: 25 MB
+_MIN_SEGMENT = 256  # a segment of fewer vectors is merged with the next: copying them takes 0.05 ms
 
 
+# Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there.
 ReadVectors = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there."""
 
 
 @dataclass(frozen=True, eq=False)
 class _VectorsById:
     """Vectors [N, D] that are read by their ids where they are indexed."""
 
-    ids: NDArray[np.int64]
-    """[N]."""
-    dimension: int
-    """D."""
+    ids: NDArray[np.int64]  # [N]
+    dimension: int  # D
     read: ReadVectors
 
     def __len__(self) -> int:
@@ -135,8 +128,7 @@ class VectorIndex:
     It never changes, so that threads may search it while others replace it.
     """
 
-    dimension: int
-    """D, width of the vectors."""
+    dimension: int  # D, width of the vectors
     config: IndexConfig
     read: ReadVectors
     # The vectors of the file.
@@ -290,20 +282,22 @@ class VectorIndex:
         header = IndexHeader(
             commit_id=commit_id, fingerprint=fingerprint, dimension=self.dimension, count=len(ids)
         )
-        arrays = {"ids": [ids[order]], "vectors": self._blocks(order)}
+        own, blocks = [ids[order]], self._blocks(order)
         if not uses_pq(len(ids), self.config):
-            write_index(path, header, arrays)
+            write_index(path, header, {"ids": own, "vectors": blocks})
             return
         # Codes are made in several passes over the vectors.
-        shape = len(ids), self.dimension
-        with scratch_vectors(path.parent, arrays["vectors"], shape) as vectors:
+        with scratch_vectors(path.parent, blocks, (len(ids), self.dimension)) as vectors:
             made = quantise(vectors, self.dimension, self.config)
-        header = header.model_copy(
-            update={
-                "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
-            }
-        )  # fmt: skip
-        write_index(path, header, {**arrays, "codebook": [made.codebook], "codes": [made.codes]})
+        update = {
+            "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
+        }  # fmt: skip
+        arrays: dict[str, list[NDArray[Any]]] = {
+            "ids": own,
+            "codebook": [made.codebook],
+            "codes": [made.codes],
+        }
+        write_index(path, header.model_copy(update=update), arrays)
 
     @property
     def _segments(self) -> tuple[Segment, ...]:

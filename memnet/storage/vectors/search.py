@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
+from memnet.storage.values import Nearest, Searcher, ToDevice
 
 
 class LazyVectors(Protocol):
@@ -28,35 +29,13 @@ class LazyVectors(Protocol):
 
 # [N, D].
 Vectors = NDArray[np.float32] | NDArray[np.float16] | LazyVectors
-Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
-"""Rows [K] int64 and their inner products [K] float32, best first."""
+# Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for.
 CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
-"""Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for."""
 CODE_BITS = 4
-_BLOCK = 16_384
-"""Vectors that are encoded together: 25 MB."""
-_HITS = 10
-"""Neighbours of a query over which recall is measured: recall@10."""
+_BLOCK = 16_384  # vectors that are encoded together: 25 MB
+_HITS = 10  # neighbours of a query over which recall is measured: recall@10
 _SAME_BYTES = 0.9
-_QUESTION_COSINE = 0.65
-"""Of a question and its nearest passage: the median of 481 questions."""
-
-
-class Searcher(Protocol):
-    """A way to search N vectors of width D."""
-
-    def nearest(
-        self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
-    ) -> Nearest:
-        """The ``limit`` vectors with the largest inner product with a query [D] float32.
-
-        ``allowed`` [N] bool says which may be found; None for all.
-        """
-        ...
-
-
-ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
-"""Copies vectors [N, D] float32 to a device; gives None where it has no room for them."""
+_QUESTION_COSINE = 0.65  # of a question and its nearest passage: the median of 481 questions
 
 
 class ExactSearch:
@@ -69,7 +48,6 @@ class ExactSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
     ) -> Nearest:
-        """As ``Searcher.nearest``."""
         if allowed is not None:
             rows = np.flatnonzero(allowed)
             if 4 * len(rows) > 3 * len(allowed):  # comparing all in their order is faster
@@ -171,7 +149,6 @@ class OnDeviceSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
     ) -> Nearest:
-        """As ``Searcher.nearest``."""
         with self._guard:
             if self._copy is None and self._to_device is not None:
                 self._copy = self._to_device(np.asarray(self._exact.vectors[:], np.float32))

@@ -1,18 +1,24 @@
-"""The folder of a store: its files, who may read them, and the lock of its one writer."""
+"""A store in a folder: its files, who may read them, and its one writer at a time."""
 
 import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from memnet.config import StoreConfig
 from memnet.errors import StoreBusyError, StoreError
+from memnet.storage.backend import Backend
+from memnet.storage.place import DATABASE
+from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.tables import checks
+from memnet.storage.tables.connection import Connection, Connections
+from memnet.storage.values import ToDevice
+from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
 
-DATABASE = "memory.sqlite3"
-"""The file that every store has."""
 _LOCK = "writer.lock"
 
 
@@ -83,8 +89,7 @@ class FolderLock:
         self._read_only = read_only
         self._process = os.getpid()
         self._thread_lock = threading.RLock()
-        self.path = folder / _LOCK
-        """The file that the writer locks."""
+        self.path = folder / _LOCK  # the file that the writer locks
         self._file_lock = FileLock(self.path, mode=0o600)
         self._depth = 0
 
@@ -150,3 +155,72 @@ class FolderLock:
             return
         with lock:
             yield True
+
+
+class FolderBackend(Backend):
+    """A folder of this machine."""
+
+    def __init__(self, folder: Path, create: bool, lock_seconds: float) -> None:
+        """Make the folder if there is none, and ``create`` says so.
+
+        Args:
+            folder: of the store.
+            create: whether a store may be made.
+            lock_seconds: how long a write waits for another writer.
+
+        Raises:
+            StoreError: there is no store, or it can't be made.
+        """
+        prepare_folder(folder, create)
+        self.folder = folder
+        self.place = str(folder)
+        self._read_only = not os.access(folder, os.W_OK)
+        self._lock_seconds = lock_seconds
+        self._lock = FolderLock(folder, read_only=self._read_only)
+        self.connections = Connections(self._connect, self.place)
+        # The counter of the schema that was found to be memnet's own.
+        self._trusted: int | None = None
+
+    def _connect(self) -> SqliteConnection:
+        # What is compared with the schema is the same for all connections, until it changes.
+        connection = SqliteConnection(
+            self.folder / DATABASE, read_only=self._read_only, trusted=self._trusted
+        )
+        self._trusted = connection.schema_counter
+        return connection
+
+    def reopened(self) -> "FolderBackend":
+        return FolderBackend(self.folder, create=False, lock_seconds=self._lock_seconds)
+
+    def vector_index(
+        self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
+    ) -> IndexCache:
+        """As ``Backend.vector_index``: a file of the folder."""
+        return IndexCache(
+            self.folder,
+            fingerprint,
+            dimension,
+            config,
+            to_device,
+            connection=self.connections.connection,
+            try_writing=self._lock.try_writing,
+            on_saved=lambda: copy_rights(self.folder, (INDEX_FILE, INDEX_LOCK)),
+        )
+
+    def writing(self, timeout: float, sources_only: bool) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """As ``Backend.writing``: there is one writer, whatever it writes."""
+        return self._lock.held(timeout)
+
+    def check_rows(self, connection: Connection, dimension: int) -> None:
+        """As ``Backend.check_rows``: a whole copy is not checked again in its place."""
+        location = checks.new_location(connection, self.folder / DATABASE, dimension)
+        if location is not None and not self._read_only:
+            with (
+                suppress(StoreBusyError),
+                self._lock.held(self._lock_seconds),
+                connection.transaction(advance=False),
+            ):
+                connection.set_property("place", location)
+
+    def size_in_bytes(self, connection: Connection) -> int:  # noqa: ARG002
+        return size_in_bytes(self.folder)
