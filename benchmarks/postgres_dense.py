@@ -132,7 +132,7 @@ def measure(server: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     info = graph.index_info()
     result |= {"description": info.description, "recall_at_build": info.recall}
     sizes = "pg_table_size('vector'), coalesce(pg_relation_size(to_regclass('vector_graph')), 0)"
-    result["bytes_of_vectors"], result["bytes_of_graph"] = graph._connection.only(f"SELECT {sizes}")
+    result["bytes_of_vectors"], result["bytes_of_graph"] = graph.connection.only(f"SELECT {sizes}")
     for limit in (10, 100):
         search = partial(_found, graph, limit)
         result[f"hnsw@{limit}"] = {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memnet.encoders import MENTION, Encoder, TokenStates
 from memnet.storage import MemoryStore, NewSlot, NewSource
+from memnet.storage.place import StorePlace
 
 DIMENSION = 64
 
@@ -45,7 +46,7 @@ class ToyEncoder:
 
 
 def toy_store(
-    path: Path, encoder: Encoder | None = None, *, create: bool = True, **options: Any
+    path: StorePlace, encoder: Encoder | None = None, *, create: bool = True, **options: Any
 ) -> MemoryStore:
     """A store for the vectors of an encoder, the toy one or another."""
     encoder = encoder or ToyEncoder()

@@ -20,10 +20,9 @@ from memnet.reader.network import SpanNetwork
 from memnet.runtime import device
 from memnet.runtime.device import DeviceVectors, device_copier, find_device
 from memnet.storage import MemoryStore, Scope
-from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex
 from tests.toy import DIMENSION, ToyEncoder, passage, source
-from tests.unit.test_vector_index import filled, save, vectors
+from tests.unit.test_vector_index import Rows, filled, save, vectors
 
 HERE = partial(DeviceVectors, device="cpu")
 """The code of other devices on one that is always there."""
@@ -118,10 +117,10 @@ def test_count_and_device_choose_the_index(
     tmp_path: Path, written: str, kind: str, max_flat_on_device: int, on_device: bool
 ) -> None:
     path = tmp_path / "index"
-    filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
     config = IndexConfig.model_validate({"kind": kind, "max_flat_on_device": max_flat_on_device})
     counted = Counted()
-    index = VectorIndex.load(path, "toy", DIMENSION, config, counted)
+    rows = filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16})).read
+    index = VectorIndex.load(path, "toy", DIMENSION, config, rows, counted)
     assert index is not None
     assert counted.sizes == []
     for _ in range(2):
@@ -134,9 +133,9 @@ def test_count_and_device_choose_the_index(
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
     config = IndexConfig(min_pq=16, max_flat=100)
-    filled(tmp_path / "index", config)
+    rows = filled(tmp_path / "index", config).read
     counted = Counted(room=False)
-    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, config, counted)
+    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, config, rows, counted)
     assert loaded is not None
     for number in range(3):
         query = vectors(300)[number]
@@ -164,24 +163,10 @@ def test_the_cpu_needs_no_copy() -> None:
     assert device_copier("cpu") is None
 
 
-def test_damaged_vectors_do_not_reach_a_device(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    filled(path, IndexConfig())
-    content = bytearray(path.read_bytes())
-    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
-    path.write_bytes(content)
-    counted = Counted()
-    loaded = VectorIndex.load(path, "toy", DIMENSION, IndexConfig(), counted)
-    assert loaded is not None
-    with pytest.raises(DamagedIndexError):
-        loaded.search(vectors(1)[0], 5)
-    assert counted.sizes == []
-
-
 def test_a_saved_index_is_copied_again(tmp_path: Path) -> None:
     counted = Counted()
     rows = vectors(50)
-    index = VectorIndex.empty(DIMENSION).add(np.arange(1, 31), rows[:30])
+    index = VectorIndex.empty(DIMENSION, IndexConfig(), Rows()).add(np.arange(1, 31), rows[:30])
     index = save(index, tmp_path / "index", to_device=counted)
     assert index.search(rows[4], 1).ids.tolist() == [5]
     index = index.add(np.arange(31, 51), rows[30:]).remove(np.array([5]))
@@ -285,5 +270,5 @@ def test_the_kind_of_index_can_be_given(
     assert kind() == "flat"
     monkeypatch.setenv("MEMNET_INDEX", "tree")
     assert run(["info"]) == 2
-    assert "MEMNET_INDEX is 'tree'; expected auto, flat, pq" in capsys.readouterr().err
+    assert "MEMNET_INDEX" in capsys.readouterr().err
     assert run(["ask", "where?", "--index", "tree"]) == 2

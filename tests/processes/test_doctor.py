@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from importlib import metadata
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -124,7 +125,7 @@ def test_libraries_that_are_missing(
             raise PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr(doctor.metadata, "version", version)
+    monkeypatch.setattr(metadata, "version", version)
     found = examined(capsys, code=1)
     assert found["libraries"]["faiss"] is None
     problems = "\n".join(found["problems"])
@@ -144,7 +145,7 @@ def test_a_library_that_does_not_work(
     (tmp_path / "broken_library.py").write_text("raise OSError('libgomp.so.1 is missing')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(doctor, "_LIBRARIES", ("broken_library", "faiss"))
-    monkeypatch.setattr(doctor.metadata, "version", lambda _: "1.0")
+    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
     problems = "\n".join(examined(capsys, code=1)["problems"])
     assert "libgomp.so.1 is missing" in problems
     assert "faiss-cpu and faiss-gpu overwrite each other" in problems

@@ -549,7 +549,9 @@ def test_sources_of_one_put_keep_their_slots_apart(store: MemoryStore) -> None:
 def test_vectors_are_stored_in_half_precision(store: MemoryStore) -> None:
     def exact(texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.random.default_rng(0).standard_normal((len(texts), DIMENSION))
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        unit: NDArray[np.float32] = rows.astype(np.float32)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        return unit
 
     store.put([source("a", passage("text"))], exact)
     with closing(sqlite3.connect(store.path / "memory.sqlite3")) as database:

@@ -9,6 +9,7 @@ from xml.parsers import expat
 from zipfile import ZipFile
 
 from pptx.package import Package as Presentation
+from pptx.parts.slide import SlidePart
 
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
@@ -54,6 +55,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             part = main.related_part(identifier)
             if problem := damaged.get(str(part.partname).lstrip("/")):
                 raise problem
+            if not isinstance(part, SlidePart):
+                raise InputError("is not a slide")
             heading, markup = _slide(part.slide)
         except (KeyError, AttributeError, ValueError, SyntaxError, InputError) as error:
             problems.append(Problem(f"{file.name}, slide {number}", first_line(error)))

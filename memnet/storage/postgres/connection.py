@@ -91,7 +91,7 @@ class PostgresConnection(Connection):
             StoreError: no server can be reached, or the store is newer than this version.
         """
         self.changing = False
-        self.text: PostgresText = PostgresText(self)
+        self.text = self._text = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
         self._place = address.shown
         self._address = address
@@ -147,8 +147,8 @@ class PostgresConnection(Connection):
             self._advances = advance
             yield
             self._committing = True
-            advances = self._advances or self.text.new_slots or self.text.new_tokens
-            new = self.text.new_slots, self.text.new_tokens
+            advances = self._advances or self._text.new_slots or self._text.new_tokens
+            new = self._text.new_slots, self._text.new_tokens
             self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
         self._new_slots += new[0]
@@ -372,7 +372,7 @@ class PostgresConnection(Connection):
             self._unused = (set(), set())
             raise
         finally:
-            self.text.new_slots = self.text.new_tokens = 0
+            self._text.new_slots = self._text.new_tokens = 0
             self._roll_back()
             self.changing = False
             self._guard.release()

@@ -49,7 +49,7 @@ class ServerIndex(DenseIndex):
         dimension: int,
         connection: Callable[[], PostgresConnection],
     ) -> None:
-        self._kind = kind
+        self._kind: IndexKind = kind
         self._place = place
         self._dimension = dimension
         self._connection = connection

@@ -140,12 +140,12 @@ class Session:
 
     def command(self, statements: str) -> None:
         """Run statements without parameters, one after the other, in one way to the server."""
-        self._cursor().execute(statements, prepare=False)
+        self._cursor().execute(statements.encode(), prepare=False)
 
     def copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, which may be many."""
         names = ", ".join(f'"{column}"' for column in columns)
-        with self._cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+        with self._cursor().copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copy:
             for row in rows:
                 copy.write_row(row)
 
@@ -185,7 +185,7 @@ class _VectorLoader(Loader):
 
 
 @lru_cache(maxsize=2000)
-def _translated(statement: str) -> str:
+def _translated(statement: str) -> bytes:
     """A statement of ``Connection`` as PostgreSQL has it."""
     statement = (
         statement.replace(f"NOT {IN_LIST}", "<> ALL (?)")
@@ -194,7 +194,8 @@ def _translated(statement: str) -> str:
         .replace("BLOB", "bytea")
     )
     first, *rest = statement.split("?")
-    return first + "".join(f"${number}{part}" for number, part in enumerate(rest, start=1))
+    numbered = (f"${number}{part}" for number, part in enumerate(rest, start=1))
+    return (first + "".join(numbered)).encode()
 
 
 def _values(parameters: Sequence[Any]) -> list[Any]:

@@ -295,10 +295,12 @@ class Rows(Protocol):
     @property
     def dimension(self) -> int:
         """D, width of the vectors."""
+        ...
 
     @property
     def connection(self) -> Connection:
         """The calling thread's own."""
+        ...
 
     def changing(self, advance: bool = True) -> AbstractContextManager[None]:
         """A transaction of the store's one writer, as ``Connection.transaction``.

@@ -211,7 +211,8 @@ class VectorIndex:
         while fresh and len(fresh[-1]) < max(2 * len(ids), _MIN_SEGMENT):
             last = fresh.pop()
             ids = np.concatenate([last.ids[last.live], ids])
-            vectors = np.concatenate([last.exact.vectors[last.live], vectors])
+            held = last.exact.vectors[last.live].astype(np.float32, copy=False)
+            vectors = np.concatenate([held, vectors])
         if np.any(ids[1:] <= ids[:-1]):
             order = np.argsort(ids)
             ids, vectors = ids[order], vectors[order]
