@@ -69,6 +69,13 @@ _PLAIN = re.compile(
 _Gap: TypeAlias = tuple[float, float, float, re.Match[str]]  # width, left, right, the space
 
 
+class Entry(NamedTuple):
+    """An entry of the outline of a document."""
+
+    title: str
+    level: int  # from 1
+
+
 class Cell(NamedTuple):
     """A part of a line between wide spaces."""
 
@@ -96,6 +103,8 @@ class Line:
     hyphen: bool  # whether it ends with a hyphen that may have been put there to break a word
     cells: tuple[Cell, ...] = ()  # two or more, or none
     edge: float = 0.0  # right edge of its column
+    leading: float = 0.0  # usual distance between lines of its font size
+    entry: Entry | None = None  # of which it is the heading, or a part of that
 
     @property
     def advance(self) -> float:
