@@ -113,6 +113,7 @@ def _plain_id(given: str) -> str:
 
 def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> None:
     """Register the tools of a memory; without those that write if it is read-only."""
+
     @server.tool(title="Ask the memory", annotations=_READS)
     def ask(
         question: Annotated[_Text, Field(description="A question in plain language.")],
