@@ -48,8 +48,10 @@ class _Written:
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments as values of JSON."""
-        arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        written: dict[str, Any] = default_to_dict(self, **arguments)
+        _, *names = inspect.signature(type(self).__init__).parameters
+        written: dict[str, Any] = default_to_dict(
+            self, **{one: getattr(self, one) for one in names}
+        )
         return written
 
     @classmethod
