@@ -50,13 +50,7 @@ class TextController:
     """
 
     def __init__(self, config: HopConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
-        """Take weights.
-
-        Args:
-            config: gives the starting weights.
-            arrays: learned weights, float32, with the names and shapes that ``arrays`` gives; None
-                for the starting ones.
-        """
+        """Take learned weights as ``arrays`` gives them; None for those of the configuration."""
         self.config = config
         self._arrays = _untrained(config) if arrays is None else dict(arrays)
         self._first = _HopScorer(_under("first.", self._arrays))
@@ -79,12 +73,7 @@ class TextController:
         return scores.total() / np.float32(self.config.temperature)
 
     def update(self, ids: Sequence[int], logits: FloatArray) -> QueryState:
-        """The state after a hop.
-
-        Args:
-            ids: [K] the slots that were scored, best first.
-            logits: [K] float32, in that order.
-        """
+        """The state after a hop over slots ``ids``, best first, with their logits [K] float32."""
         relative = (logits - logits[:1]).tolist()
         attended = tuple(ids[: self.config.attended])
         return QueryState(attended, dict(zip(ids, relative, strict=True)))
@@ -142,14 +131,10 @@ class TextController:
     def _context(self, found: NDArray[np.floating[Any]], messages: MessageFeatures) -> FloatArray:
         """What the messages around each are worth, and its length: [K] float32.
 
-        A question and its reply are one exchange: what is found gives a share to those beside it,
-        and more to the reply where it asks. A session that holds nothing of what is asked counts
-        against its messages; the best session changes nothing, so that messages stay comparable
-        with other slots.
-
-        Args:
-            found: [K] float32: cosine and BM25 of each message, weighted.
-            messages: the same K.
+        A question and its reply are one exchange: what is ``found``, [K] cosine and BM25 weighted,
+        gives a share to those beside it, and more to the reply where it asks. A session that holds
+        nothing of what is asked counts against its messages; the best session changes nothing, so
+        that messages stay comparable with other slots.
         """
         config, own, (one, other) = self.config, messages.is_message, messages.beside
         exchange, reply = np.zeros_like(found), np.zeros_like(found)
@@ -263,10 +248,7 @@ def _gelu(values: FloatArray) -> FloatArray:
 def _strongest(
     strength: FloatArray, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], candidates: int
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """For each candidate the largest strength [K] of the chosen links to it, and that link [K].
-
-    Without one they are 0 and -1.
-    """
+    """The largest strength [K] of chosen links to each candidate, and that link; else 0 and -1."""
     values, index = np.zeros(candidates, np.float32), np.full(candidates, -1)
     (links,) = np.nonzero(chosen)
     np.maximum.at(values, candidate[links], strength[links])
@@ -333,22 +315,14 @@ def _no_correction(name: str, features: int, inputs: int) -> dict[str, FloatArra
 
 
 def save_text_model(folder: Path, controller: TextController, notes: Mapping[str, Any]) -> None:
-    """Save a controller as a checkpoint.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a controller as a checkpoint; ModelError if the folder can't be written."""
     save_checkpoint(folder, MODEL, controller.arrays(), {"kind": KIND, "trained": dict(notes)})
 
 
 def text_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], config: HopConfig
 ) -> TextController:
-    """The controller of a checkpoint.
-
-    Raises:
-        ModelError: the arrays are not those of such a controller.
-    """
+    """The controller of a checkpoint; ModelError if the arrays are not those of one."""
     expected = TextController(config).arrays()
     kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
     check_shapes(arrays, kinds, folder)

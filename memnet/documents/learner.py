@@ -19,22 +19,15 @@ from memnet.documents.controller import (
 class LinkTensors(NamedTuple):
     """Links of some questions' candidates. E = links."""
 
-    candidate: Tensor
-    """[E] int64: index among the candidates."""
-    kind: Tensor
-    """[E] int64: a ``LinkKind``."""
-    features: Tensor
-    """[E, G] float32: see ``LinkFeature``."""
+    candidate: Tensor  # [E] int64: index among the candidates
+    kind: Tensor  # [E] int64: a ``LinkKind``
+    features: Tensor  # [E, G] float32: see ``LinkFeature``
 
 
 class TextLearner(nn.Module):
-    """The arithmetic of a ``TextController`` in torch, for its gradients.
-
-    It starts as the untrained one scores.
-    """
+    """The arithmetic of a ``TextController`` in torch; it starts as the untrained one."""
 
     def __init__(self, config: HopConfig) -> None:
-        """Take the starting weights from the configuration."""
         super().__init__()
         self.config = config
         self.first = HopScorer(config, linked=False)
@@ -50,22 +43,13 @@ class HopScorer(nn.Module):
     """The weights of one hop. K = candidates, E = links, F and G = features of each."""
 
     def __init__(self, config: HopConfig, linked: bool) -> None:
-        """Take the starting weights from the configuration; ``linked``: whether links count."""
         super().__init__()
         self.weights = nn.Parameter(torch.tensor(slot_weights(config)))
         self.correction = Corrector(len(SlotFeature), unscaled=len(LinkKind) + 1 if linked else 0)
         self.links = LinkScorer(config) if linked else None
 
     def forward(self, features: Tensor, links: LinkTensors) -> Tensor:
-        """Score candidates.
-
-        Args:
-            features: [K, F] float32.
-            links: to them.
-
-        Returns:
-            [K] float32, in the unit of a cosine.
-        """
+        """Scores [K] float32, in the unit of a cosine, of candidates [K, F] with links to them."""
         scores = (features * self.weights).sum(dim=1)
         linked = features[:, :0]
         if self.links is not None:
@@ -79,19 +63,17 @@ class LinkScorer(nn.Module):
     """How far each link is to be followed, and what that is worth."""
 
     def __init__(self, config: HopConfig) -> None:
-        """Follow all names of what slots are about, and nothing else."""
         super().__init__()
         self.weights = nn.Parameter(torch.tensor(link_weights(config)))
+        # Of the attention to senders: 1 leaves it as it is, at 0 all senders count equally
         self.sharpness = nn.Parameter(torch.ones(()))
-        """Of the attention to senders: 1 leaves it as it is, at 0 all senders count equally."""
         self.gate = Corrector(len(LinkFeature))
 
     def forward(self, links: LinkTensors, candidates: int) -> tuple[Tensor, Tensor]:
         """Follow the links of a hop to K candidates.
 
-        Returns:
-            What the links to each candidate are worth [K]; the strength of the strongest of each
-            kind and, as a logarithm, the sum of all [K, 4].
+        Returns what the links to each are worth [K]; the strength of the strongest of each kind
+        and, as a logarithm, the sum of all [K, 4].
         """
         attended = links.features[:, LinkFeature.STRENGTH].clamp(min=MIN_ATTENTION)
         attention = attended ** self.sharpness.clamp(min=0.0)
@@ -128,10 +110,7 @@ class Corrector(nn.Module):
         return output[:, 0]
 
     def fit_scale(self, features: Tensor) -> None:
-        """Bring features [N, F] like these to mean 0 and deviation 1.
-
-        Fewer than two have no deviation: they stay as they are.
-        """
+        """Bring features [N, F] like these to mean 0 and deviation 1; fewer than two stay as is."""
         if len(features) < 2:
             return
         self.shift = features.mean(dim=0)
@@ -139,6 +118,5 @@ class Corrector(nn.Module):
 
 
 def _strongest(strength: Tensor, candidate: Tensor, chosen: Tensor, candidates: int) -> Tensor:
-    """For each candidate the largest strength [K] of the chosen links to it; 0 without one."""
     values = torch.zeros(candidates)
     return values.scatter_reduce(0, candidate[chosen], strength[chosen], "amax")

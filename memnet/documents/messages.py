@@ -47,12 +47,7 @@ _MAX_DAYS = 31
 
 
 def day_sent(store: MemoryStore, slot: Slot) -> date | None:
-    """The day on which a message was sent or a statement told; None of other slots.
-
-    Args:
-        store: the memory, within ``reading``.
-        slot: of any kind.
-    """
+    """The day on which a message was sent or a statement told; None of other slots."""
     if slot.valid_from is not None:
         return local_time(slot.told or slot.valid_from).date()
     symbols = store.symbols([slot.id]).get(slot.id)
@@ -67,12 +62,9 @@ class _Known(NamedTuple):
     """What is known of a message for one question."""
 
     speaker: float
-    day: float
-    """As ``MessageFeatures`` says."""
-    session: str
-    """Its symbol; empty for a message of a conversation that is one document."""
-    sent: str
-    """Symbol of the day on which it was sent; empty if unknown."""
+    day: float  # As ``MessageFeatures`` says
+    session: str  # Its symbol; empty for a message of a conversation that is one document
+    sent: str  # Symbol of the day on which it was sent; empty if unknown
 
 
 class MessageAddressing:
@@ -93,8 +85,8 @@ class MessageAddressing:
         text = question.text
         for start, end in reversed(words):
             text = text[:start] + text[end:]
+        # Without the names of speakers
         self.question = question.sub_question(" ".join(text.split())) if words else question
-        """Without the names of speakers."""
         exact, beside = set[str](), set[str]()
         for day in _days_of(question):
             exact.add(_symbol_of(day))
@@ -110,9 +102,7 @@ class MessageAddressing:
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
         """What is known of candidates that are messages; None if none is.
 
-        Args:
-            keys: of K candidates.
-            lexical: relative BM25 of slots for ``question``.
+        ``lexical`` is the relative BM25 of slots for ``question``.
         """
         ids: list[int] = keys.ids.tolist()
         self._look_at([slot for slot in ids if slot not in self._known])

@@ -80,19 +80,14 @@ class MiniLMEncoder:
         self._full: BertNetwork | None = None
 
     def load(self) -> None:
-        """Load the weights now, rather than at the first use.
-
-        Raises:
-            EncoderError: they are missing or damaged.
-        """
+        """Load the weights now; EncoderError if they are missing or damaged."""
         self._text_network()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one.
 
-        Raises:
-            EncoderError: the weights are missing or damaged.
-            DependencyError: int8 is wanted and ONNX Runtime is not installed.
+        EncoderError where the weights are missing or damaged, DependencyError where int8 is wanted
+        and ONNX Runtime is not installed.
         """
         tokenizer, network = self._text_network()
         windows = [
@@ -110,11 +105,7 @@ class MiniLMEncoder:
         return vectors / lengths
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Token states of N texts, which are truncated to 256 tokens.
-
-        Raises:
-            EncoderError: the weights are missing or damaged.
-        """
+        """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
         tokenizer, network = self._token_network()
         mention = tokenizer.token_to_id(MENTION)
         windows = [
@@ -225,11 +216,7 @@ class StaticEncoder:
         self._loaded: tuple[Any, NDArray[np.float32], NDArray[np.float64]] | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, rows of length one, by the network.
-
-        Raises:
-            EncoderError: the weights are missing or damaged.
-        """
+        """N texts of any length -> [N, 384] float32, rows of length one, by the network."""
         return self._full.encode(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:

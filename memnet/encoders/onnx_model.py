@@ -122,11 +122,7 @@ class OnnxEncoder:
 
     @classmethod
     def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
-        """Build the network, or read it from the cache; arguments as for ``cached_model``.
-
-        Raises:
-            DependencyError: ONNX Runtime or onnx is not installed.
-        """
+        """Build the network, or read it from the cache, as ``cached_model``."""
 
         def build() -> bytes:
             return encoder_model(weights, precision)

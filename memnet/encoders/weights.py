@@ -78,8 +78,7 @@ def load_tokenizer(folder: Path) -> Any:
 def check_file(path: Path) -> None:
     """Check a file of the model against its known sha256, once per process and state of the file.
 
-    Raises:
-        EncoderError: the file is missing or is another one.
+    EncoderError where it is missing or another one.
     """
     try:
         digest = _digest(path)

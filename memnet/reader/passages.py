@@ -17,14 +17,10 @@ class RankedSlot:
     """A slot that the hops of one question ranked."""
 
     slot: Slot
-    score: float
-    """The controller's score."""
-    similarity: float
-    """Cosine of the slot's key and the question."""
-    attention: float
-    """Weight of the slot in the attention of the hop that ranked it, 0..1."""
-    hop: int
-    """The first hop, counted from 1, that ranked the slot as evidence."""
+    score: float  # The controller's score
+    similarity: float  # Cosine of the slot's key and the question
+    attention: float  # Weight of the slot in the attention of the hop that ranked it, 0..1
+    hop: int  # The first hop, counted from 1, that ranked the slot as evidence
 
     @property
     def passage(self) -> Passage:

@@ -39,28 +39,21 @@ _MAX_CANDIDATES = 3
 class AttendedUnit(NamedTuple):
     """A unit of a passage in the attention of the last hop."""
 
-    passage: int
-    """Index of the passage that it stands in."""
+    passage: int  # Index of the passage that it stands in
     unit: Unit
-    logit: float
-    """Log-odds of the reader."""
-    weight: float
-    """Attention, 0..1; all weights and that of "no answer" sum to one."""
-    words: tuple[ReadWord, ...] = ()
-    """Those that speak most for it."""
+    logit: float  # Log-odds of the reader
+    weight: float  # Attention, 0..1; all weights and that of "no answer" sum to one
+    words: tuple[ReadWord, ...] = ()  # Those that speak most for it
 
 
 class Quotation(NamedTuple):
     """A piece of a passage that is shown."""
 
     item: RankedSlot
-    start: int
-    """Its first character in the slot's text."""
+    start: int  # Its first character in the slot's text
     end: int
-    weight: float
-    """Attention to its units, 0..1."""
-    words: tuple[ReadWord, ...] = ()
-    """Those that speak most for them."""
+    weight: float  # Attention to its units, 0..1
+    words: tuple[ReadWord, ...] = ()  # Those that speak most for them
 
     @property
     def text(self) -> str:
@@ -160,13 +153,7 @@ def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
 def with_close_unit(
     kind: AnswerKind, quotes: tuple[Quotation, ...], attended: Sequence[Quotation]
 ) -> tuple[Quotation, ...]:
-    """What is shown, with one more unit of any passage that has almost as much attention.
-
-    Args:
-        kind: of the answer.
-        quotes: the pieces to show without it.
-        attended: the units with most attention, best first.
-    """
+    """What is shown, with one more unit of any passage that has almost as much attention."""
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes))
@@ -193,14 +180,9 @@ def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
 def quote_around(
     item: RankedSlot, start: int, end: int, attended: Sequence[AttendedUnit] = ()
 ) -> tuple[Quotation, ...]:
-    """The piece of a passage to show for a span of it.
+    """The piece of a passage to show for a span of its text.
 
-    Args:
-        item: the passage.
-        start: first character of the span in the slot's text.
-        end: the one after its last.
-        attended: the units of that passage in the attention of the last hop; none where it did not
-            read there.
+    ``attended`` are the passage's units in the attention of the last hop, if it read there.
     """
     own = attended or [AttendedUnit(0, unit, 0.0, 0.0) for unit in units(item.slot.text)]
     inside = [n for n, one in enumerate(own) if one.unit.start < end and start < one.unit.end]

@@ -43,15 +43,10 @@ class RemoteReader:
     """A model on a server as a ``Reader``. Passages and questions are sent to that server."""
 
     def __init__(self, name: str, seconds: float = _SECONDS) -> None:
-        """Find the server; it is asked at the first question.
+        """Find the server by "openai:URL#MODEL"; it is asked at the first question.
 
-        Args:
-            name: "openai:URL#MODEL", such as "openai:http://127.0.0.1:11434/v1#llama3".
-            seconds: to wait for the server's connection, and for each part of its answer.
-
-        Raises:
-            InputError: the name is none of these.
-            DependencyError: the library httpx is not installed.
+        ``seconds`` to wait for its connection, and for each part of its answer. InputError where
+        the name is another, DependencyError where httpx is not installed.
         """
         url, _, model = name.removeprefix(PREFIX).partition("#")
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or not model:
@@ -76,8 +71,7 @@ class RemoteReader:
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """As ``Reader.read``; without a valid citation there is no answer.
 
-        Raises:
-            ModelError: the server can't be reached, refuses, or does not answer in its form.
+        ModelError where the server can't be reached, refuses, or does not answer in its form.
         """
         if not passages:
             return _NOTHING
@@ -120,14 +114,9 @@ class RemoteReader:
 
 
 def cited_spans(answer: str, passages: Sequence[Passage]) -> tuple[Span, ...]:
-    """The lines of an answer that stand word for word in the passage that each cites.
+    """The lines of an answer ("Una Thale [2]") that stand word for word in the passage each cites.
 
-    Args:
-        answer: a line for each quotation, with the number of its passage from 1: "Una Thale [2]".
-        passages: that were numbered.
-
-    Returns:
-        Their spans, best first. White space may differ.
+    They are numbered from 1, and best first. White space may differ.
     """
     spans: dict[tuple[int, int, int], Span] = {}
     for line in map(str.strip, answer.splitlines()):

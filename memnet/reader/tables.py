@@ -23,17 +23,14 @@ _QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 
 
 class _Cell(NamedTuple):
-    header: frozenset[str]
-    """Stems of its column's header."""
-    value: frozenset[str]
-    """Stems of its text."""
+    header: frozenset[str]  # Stems of its column's header
+    value: frozenset[str]  # Stems of its text
     start: int
     end: int
 
 
 class _Found(NamedTuple):
-    values: float
-    """Weight of the question's words that the other cells of its row hold."""
+    values: float  # Weight of the question's words that the other cells of its row hold
     item: RankedSlot
     cell: _Cell
 
@@ -43,10 +40,7 @@ def read_cells(
 ) -> Prediction:
     """The cell that a question asks for; nothing where no row or no column stands out.
 
-    Args:
-        question: as asked.
-        terms: words of it that the memory has, with their weights, which sum to one.
-        passages: what the hops found, best first.
+    ``terms`` are its words that the memory has, with weights that sum to one.
     """
     asked: dict[str, float] = {}
     for term, weight in terms.items():
@@ -101,11 +95,6 @@ def _read_quantity(asked: frozenset[str], row: Sequence[_Cell], item: RankedSlot
 
     What the title says, "How many apples are in the apple cake?", names no row. All words of the
     question count, also those that the memory does not have: "How many eggs does a hen lay?"
-
-    Args:
-        asked: stems of the question; none where it asks for no quantity.
-        row: a row of a table.
-        item: the passage that it stands in.
     """
     if len(row) != 2 or not asked:
         return None

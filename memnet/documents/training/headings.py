@@ -63,16 +63,10 @@ class Asked(NamedTuple):
 
 
 def asked_by(heading: str, above: str, text: str) -> Asked | None:
-    """The question that a heading asks.
+    """The question that a heading asks, by the one above it and the text of its section.
 
-    Args:
-        heading: as it stands.
-        above: the heading or title above it, or empty.
-        text: of its section, from its first window, without the heading.
-
-    Returns:
-        None where none can be made of it without doubt: for "Overview", dates, numbers, and names
-        that the section neither defines nor lists.
+    None where none can be made of it without doubt: for "Overview", dates, numbers, and names that
+    the section neither defines nor lists.
     """
     plain = _plain(heading)
     blocks = [line.strip() for line in text.split("\n") if line.strip()]

@@ -89,14 +89,10 @@ _MAX_PASSAGES = 5
 class _Side(NamedTuple):
     """What is compared of one of the two."""
 
-    subject: int
-    """The passage about it, as an index."""
-    written: str
-    """A date or a country, as read."""
-    probability: float
-    """That all that was read for it is right."""
-    passages: tuple[RankedSlot, ...]
-    """Where it was read."""
+    subject: int  # The passage about it, as an index
+    written: str  # A date or a country, as read
+    probability: float  # That all that was read for it is right
+    passages: tuple[RankedSlot, ...]  # Where it was read
 
 
 def is_comparison(question: str) -> bool:
@@ -111,17 +107,8 @@ def compare(
     """Answer which of two is the older, the later and the like, or whether something is so of both.
 
     Each of the two must be the subject of a passage, and the date or country of each must be found
-    in it or, for "the film whose director was born first", in the passage about the director.
-
-    Args:
-        question: in plain language.
-        passages: the evidence, best first.
-        reader: reads names, dates and countries.
-        look_up: finds the passage about someone who is not the subject of one given.
-
-    Returns:
-        None where the question asks for something else, or a passage or what is compared is
-        missing.
+    in it or, for "the film whose director was born first", in the passage about the director, which
+    ``look_up`` finds. None where the question asks for something else, or something is missing.
     """
     pair = pair_of(question, passages)
     if pair is None:
@@ -210,11 +197,9 @@ class _Comparison:
         return None
 
     def _read(self, asks: str, role: str | None = None) -> list[_Side]:
-        """What is compared of each of the two; empty if it is not read for both.
+        """What is compared of each of the two, asked by ``asks``; empty if not read for both.
 
-        Args:
-            asks: the question about each, with a place for the name.
-            role: the question that leads from each to the one whose date or country counts.
+        The question ``role`` leads from each to the one whose date or country counts.
         """
         about = [windows_of_source(index, self._passages) for index in self._indices]
         names, probabilities = [item.subject for item in self.both], [1.0, 1.0]
@@ -318,28 +303,21 @@ def _date(written: str) -> tuple[int, ...] | None:
     return (one.year, one.month) if one.day != other.day else (one.year, one.month, one.day)
 
 
-class EnglishDecomposer:
-    """Finds phrases that stand for something, and comparisons; a ``Decomposer``.
+def sub_question(
+    question: str, passages: Sequence[RankedSlot], resolved: Resolved | None
+) -> SubQuestion | None:
+    """The phrase that stands for something, to be answered first; None without one.
 
     A role ("the builder of the Orre Light") is read in the passage about what it names. What is
     described otherwise ("the river that the Orre runs into") is read in the best passages.
+    ``resolved`` says how the last part was answered, whose answer stands in its place.
     """
-
-    def next(
-        self, question: str, passages: Sequence[RankedSlot], resolved: Resolved | None
-    ) -> SubQuestion | None:
-        """The phrase of a question that stands for something."""
-        question = expanded_kin(question)
-        known = (
-            [] if resolved is None or resolved.about is None else [(resolved.name, resolved.about)]
-        )
-        phrase = phrase_of(question, passages, known)
-        if phrase is None:
-            return None
-        about = phrase.about
-        where = passages[:_MAX_PASSAGES] if about is None else windows_of_source(about, passages)
-        before, after = question[: phrase.start], question[phrase.end :]
-        return SubQuestion(phrase.question, tuple(where), about, before, after)
-
-    is_comparison = staticmethod(is_comparison)
-    compare = staticmethod(compare)
+    question = expanded_kin(question)
+    known = [] if resolved is None or resolved.about is None else [(resolved.name, resolved.about)]
+    phrase = phrase_of(question, passages, known)
+    if phrase is None:
+        return None
+    about = phrase.about
+    where = passages[:_MAX_PASSAGES] if about is None else windows_of_source(about, passages)
+    before, after = question[: phrase.start], question[phrase.end :]
+    return SubQuestion(phrase.question, tuple(where), about, before, after)

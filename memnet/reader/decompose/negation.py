@@ -70,19 +70,14 @@ class _Denial(NamedTuple):
     """A clause that denies something."""
 
     slot: Slot
-    sentence: tuple[int, int]
-    """Span of its sentence in the slot."""
-    clause: tuple[int, int]
-    """Its own span."""
-    text: str
-    """The clause, normalised, between spaces."""
-    shared: frozenset[str]
-    """Stems of the question that its sentence or its title contains."""
-    predicate: bool
-    """Whether the clause shares a stem with the question that is of no name."""
+    sentence: tuple[int, int]  # Span of its sentence in the slot
+    clause: tuple[int, int]  # Its own span
+    text: str  # The clause, normalised, between spaces
+    shared: frozenset[str]  # Stems of the question that its sentence or its title contains
+    predicate: bool  # Whether the clause shares a stem with the question that is of no name
+    # Whether it denies what the question asks about, and not only one answer: it has all of the
+    # question's stems and no others
     whole: bool
-    """Whether it denies what the question asks about, and not only one answer: it has all of the
-    question's stems and no others."""
 
 
 def negated(text: str) -> bool:
@@ -98,9 +93,7 @@ def is_negative(answer: str) -> bool:
 def clauses(text: str, question: str = "") -> list[Clause]:
     """The clauses of a text, in order.
 
-    Args:
-        text: one sentence or many.
-        question: as asked; where it asks about the past, what is no longer true is not denied.
+    Where the question asks about the past, what is no longer true is not denied.
     """
     if not negated(text):
         return [Clause(0, len(text), denied=False)]

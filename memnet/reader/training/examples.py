@@ -134,8 +134,7 @@ def packed_example(
 ) -> PackedExample | None:
     """Pack an example with some of its distractors, in a random order.
 
-    Returns:
-        None where no right answer stands in its passages.
+    None where no right answer stands in its passages.
     """
     example = _sometimes_unanswerable(example, rng)
     short = example.answers[0].casefold() if example.answers else ""
