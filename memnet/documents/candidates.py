@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -175,13 +174,12 @@ def find_links(
                 for slot in reached.get(name, ()):
                     way = sender, slot, kind
                     other = best.get(way)
-                    if slot != sender and (other is None or _is_rarer(name, mentions, other)):
+                    rarity = mentions, -len(name)
+                    if slot != sender and (
+                        other is None or rarity < (other.mentions, -len(other.name))
+                    ):
                         best[way] = Link(sender, slot, kind, name, mentions, slots)
     return list(best.values())
-
-
-def _is_rarer(name: str, mentions: int, other: Link) -> bool:
-    return (mentions, -len(name)) < (other.mentions, -len(other.name))
 
 
 def links_with_features(
@@ -199,7 +197,8 @@ def links_with_features(
     [K, T] says which of the question's words each contains; all float32.
     """
     if not links:
-        return _no_links()
+        none = np.zeros(0, np.int64)
+        return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())
     index = {slot: i for i, slot in enumerate(ids)}
     sender = np.array([index[link.sender] for link in links], np.int64)
     slot = np.array([index[link.slot] for link in links], np.int64)
@@ -245,12 +244,6 @@ def _name_features(sender: int, name: str, question: Question) -> tuple[float, .
     position, length = text.count(" ", 0, start), text.count(" ") - 1
     around = text.split()[max(0, position - _NEAR) : position + len(words) + _NEAR]
     return len(words) / 3, terms.share_of(words), position / length, terms.share_in(around)
-
-
-@cache
-def _no_links() -> Links:
-    none = np.zeros(0, np.int64)
-    return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())
 
 
 def nearest_to_cutoff(logits: NDArray[np.float32], read: int, count: int) -> NDArray[np.int64]:

@@ -14,14 +14,13 @@ from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import (
+    DAY,
     MESSAGE,
+    SESSION,
+    SPEAKER,
     called_prefix,
-    day_symbols,
-    is_day,
     is_name,
-    is_session,
     normalise,
-    speaker_symbol,
 )
 from memnet.text.relative import times_in
 
@@ -154,9 +153,9 @@ class MessageAddressing:
         self._known.update(dict.fromkeys(ids))
         for slot, (keys, _) in symbols.items():
             if MESSAGE in keys:
-                session = next((name for name in keys if is_session(name)), "")
+                session = next((name for name in keys if name.startswith(SESSION)), "")
                 # One that says "yesterday" is of two days, of which it was sent on the later one.
-                sent = max(filter(is_day, keys), default="")
+                sent = max((name for name in keys if name.startswith(DAY)), default="")
                 self._known[slot] = _Known(*self._matches(keys), session, sent)
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
@@ -169,8 +168,8 @@ class MessageAddressing:
         """Find out who is asked about; returns where the question names them, in its order."""
         question = self._question
         words = list(_possible_speakers(question.text))
-        roles = [speaker_symbol(role) for role in _roles(question.text)]
-        symbols = [speaker_symbol(word) for _, word in words]
+        roles = [SPEAKER + role for role in _roles(question.text)]
+        symbols = [SPEAKER + word for _, word in words]
         known = question.store.messages.known([*roles, *symbols], question.scope)
         named = {symbol for symbol in roles if symbol in known}
         spans: list[tuple[int, int]] = []
@@ -191,7 +190,7 @@ class MessageAddressing:
         best = max(counts, key=counts.__getitem__)
         if counts[best] < max(_MIN_CALLED, _MIN_CALLED_SHARE * sum(counts.values())):
             return None
-        return speaker_symbol(best.removeprefix(prefix))
+        return SPEAKER + best.removeprefix(prefix)
 
 
 def _possible_speakers(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -230,4 +229,4 @@ def _days_of(question: Question) -> Iterator[WrittenDay]:
 
 
 def _symbol_of(day: WrittenDay) -> str:
-    return day_symbols(day.names())[0]
+    return DAY + day.names()[0]

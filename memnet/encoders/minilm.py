@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,12 @@ from memnet.encoders.weights import checked_folder, load_tokenizer
 if TYPE_CHECKING:
     from memnet.encoders.bert import BertNetwork
 
+    _Network: TypeAlias = OnnxEncoder | BertNetwork
+
 _WINDOW_TOKENS = 256  # Tokens of the longest training texts, [CLS] and [SEP] included
 _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
 # The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time.
 _GPU_BATCH_TOKENS = 16_384
-
-
-class _Network(Protocol):
-    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Token ids of texts of equal length [B, T] int64 -> vectors [B, D] float32."""
-        ...
 
 
 class _Window(NamedTuple):
@@ -76,7 +72,7 @@ class MiniLMEncoder:
         self._batch_tokens = _BATCH_TOKENS if on_cpu else _GPU_BATCH_TOKENS
         self._lock = threading.Lock()
         self._tokenizer: Any = None
-        self._embedding: _Network | None = None
+        self._embedding: OnnxEncoder | None = None
         self._full: BertNetwork | None = None
 
     def load(self) -> None:
@@ -121,7 +117,7 @@ class MiniLMEncoder:
         return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
-        self, network: _Network, batches: list[list[_Window]]
+        self, network: "_Network", batches: list[list[_Window]]
     ) -> Iterator[NDArray[np.float32]]:
         """Vectors of each batch, in order; batches run in parallel, each on one core."""
         inputs = (np.array([window.tokens for window in batch], np.int64) for batch in batches)
@@ -131,7 +127,7 @@ class MiniLMEncoder:
         with ThreadPoolExecutor(self._threads) as pool:
             yield from pool.map(network.embed, inputs)
 
-    def _text_network(self) -> tuple[Any, _Network]:
+    def _text_network(self) -> tuple[Any, "_Network"]:
         if self.precision is None:
             return self._token_network()
         with self._lock:
@@ -231,7 +227,8 @@ class StaticEncoder:
         tokenizer, table, projection = self._load()
         sums = np.zeros((len(texts), table.shape[1]))
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
-        for batch in _piece_batches(_pieces(tokens)):
+        pieces = _pieces(tokens)
+        while batch := list(islice(pieces, _BATCH_PIECES)):
             lengths = [len(piece) for _, piece in batch]
             flat = np.concatenate([piece for _, piece in batch])
             added = np.add.reduceat(table[flat], np.cumsum([0, *lengths[:-1]]), axis=0)
@@ -265,16 +262,3 @@ def _pieces(tokens: Sequence[Sequence[int]]) -> Iterator[tuple[int, NDArray[np.i
     for text, ids in enumerate(tokens):
         for start in range(0, len(ids), _PIECE_TOKENS):
             yield text, np.array(ids[start : start + _PIECE_TOKENS], np.int64)
-
-
-def _piece_batches(
-    pieces: Iterator[tuple[int, NDArray[np.int64]]],
-) -> Iterator[list[tuple[int, NDArray[np.int64]]]]:
-    batch: list[tuple[int, NDArray[np.int64]]] = []
-    for piece in pieces:
-        batch.append(piece)
-        if len(batch) == _BATCH_PIECES:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -13,6 +13,7 @@ from memnet.reader.passages import (
     RankedSlot,
     names_match,
     passages_named,
+    slot_candidate,
     span_candidate,
 )
 from memnet.reader.quotes import (
@@ -264,15 +265,10 @@ def _outcome(compared: Compared) -> Candidate:
     if compared.subject is None:
         return Candidate(text=compared.answer, score=compared.probability)
     slot = compared.passages[0].slot
-    position = slot.text.find(compared.answer)
-    start = slot.start + position if position >= 0 else None
-    return Candidate(
-        text=compared.answer,
-        score=compared.probability,
-        evidence=slot.id,
-        start=start,
-        end=None if start is None else start + len(compared.answer),
-    )
+    start = slot.text.find(compared.answer)
+    if start < 0:
+        return Candidate(text=compared.answer, score=compared.probability, evidence=slot.id)
+    return slot_candidate(slot, start, start + len(compared.answer), compared.probability)
 
 
 def _support(
@@ -332,10 +328,7 @@ def rank_sentences(
             share = len(wanted & stems(sentence, STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, item.names)
             score = value + config.shared_words_weight * share + config.news_weight * news
-            first, last = slot.start + start, slot.start + end
-            found.append(
-                Candidate(text=sentence, score=score, evidence=slot.id, start=first, end=last)
-            )
+            found.append(slot_candidate(slot, start, end, score))
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 

@@ -91,21 +91,19 @@ def most_attended(
 ) -> tuple[Quotation, ...]:
     """The ``count`` units with most attention, best first."""
     best = sorted(attended, key=lambda one: -one.weight)[:count]
-    return tuple(
-        Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
-        for one in best
-    )
+    return tuple(_quotation(one, passages) for one in best)
+
+
+def _quotation(one: AttendedUnit, passages: Sequence[RankedSlot]) -> Quotation:
+    return Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
 
 
 def quote(
     kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Quotation, ...]:
     """The pieces of one passage to show for an answer without a short form, in their order."""
-    anchor = max(attended, key=lambda one: one.weight, default=None)
-    if anchor is None:
-        return ()
-    own = [one for one in attended if one.passage == anchor.passage]
-    return _pieces(kind, own, own.index(anchor), passages[anchor.passage])
+    own, anchor = _most_attended_passage(attended)
+    return _pieces(kind, own, anchor, passages[own[anchor].passage]) if own else ()
 
 
 def quote_candidates(
@@ -129,25 +127,22 @@ def quote_candidates(
                 end=slot.start + pieces[0].end if len(pieces) == 1 else None,
             )
         )
-        left = [one for one in left if not _is_in(one, pieces, passages)]
+        left = [one for one in left if not any(map(_quotation(one, passages).overlaps, pieces))]
     return tuple(found)
-
-
-def _is_in(one: AttendedUnit, pieces: Sequence[Quotation], passages: Sequence[RankedSlot]) -> bool:
-    item = passages[one.passage]
-    return any(
-        piece.item is item and piece.start < one.unit.end and one.unit.start < piece.end
-        for piece in pieces
-    )
 
 
 def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
+    own, anchor = _most_attended_passage(attended)
+    chosen = _chosen("list", own, anchor) if own else ()
+    return any(own[n].unit.kind != "sentence" for n in chosen)
+
+
+def _most_attended_passage(attended: Sequence[AttendedUnit]) -> tuple[list[AttendedUnit], int]:
+    """The units of the passage that holds the most attended one, and the index of that."""
     anchor = max(attended, key=lambda one: one.weight, default=None)
-    if anchor is None:
-        return False
-    own = [one for one in attended if one.passage == anchor.passage]
-    return any(own[n].unit.kind != "sentence" for n in _chosen("list", own, own.index(anchor)))
+    own = [one for one in attended if anchor is not None and one.passage == anchor.passage]
+    return own, own.index(anchor) if anchor is not None else 0
 
 
 def with_close_unit(

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memnet.reader.answers import Prediction
-from memnet.reader.passages import RankedSlot
+from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import quote_around
 from memnet.text.english import query_terms
-from memnet.types import Candidate
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BETWEEN = " | "
@@ -57,16 +56,10 @@ def read_cells(
     if not found or (len(found) > 1 and found[1].values == found[0].values):
         return Prediction()
     best = found[0]
-    slot = best.item.slot
-    candidate = Candidate(
-        text=slot.text[best.cell.start : best.cell.end],
-        score=best.values,
-        evidence=slot.id,
-        start=slot.start + best.cell.start,
-        end=slot.start + best.cell.end,
-    )
-    shown = quote_around(best.item, best.cell.start, best.cell.end)
-    return Prediction((candidate,), (best.item,), "table", quotes=shown, short=candidate.text)
+    item, start, end = best.item, best.cell.start, best.cell.end
+    candidate = slot_candidate(item.slot, start, end, best.values)
+    shown = quote_around(item, start, end)
+    return Prediction((candidate,), (item,), "table", quotes=shown, short=candidate.text)
 
 
 def _read_row(asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot) -> _Found | None:

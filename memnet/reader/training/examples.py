@@ -15,6 +15,7 @@ from memnet.io import read_json_lines
 from memnet.learning.evaluation import Askable
 from memnet.reader.network import Right
 from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
+from memnet.storage import MemoryStore, Slot
 from memnet.text.names import normalise
 from memnet.types import Evidence
 
@@ -42,6 +43,7 @@ _UNANSWERABLE = 0.08
 _NO_DISTRACTORS = 0.35  # One passage: read without distractors
 _SHUFFLED = 0.4  # Distractors that stand anywhere rather than last
 _MAX_DISTRACTORS = 4
+_FETCHED = 1000  # Slots that are fetched at once
 
 
 class ReaderPassage(BaseModel):
@@ -69,6 +71,18 @@ class ReaderExample(BaseModel):
     passages: tuple[ReaderPassage, ...] = Field(min_length=1)
     others: tuple[ReaderPassage, ...] = ()
     """Distractors: passages without the answer, some of which are read as well."""
+
+
+def passage_of(found: Slot | Evidence) -> ReaderPassage:
+    """A passage of a memory, to read."""
+    return ReaderPassage(title=found.title, text=found.text)
+
+
+def stored_passages(store: MemoryStore) -> Iterator[Slot]:
+    """All passages of a memory, in the order in which they came."""
+    ids = store.passage_ids().tolist()
+    for start in range(0, len(ids), _FETCHED):
+        yield from store.fetch(ids[start : start + _FETCHED])
 
 
 class Packed(Protocol):
@@ -117,7 +131,7 @@ def retrieve_distractors(
     for example in examples:
         right = {" ".join(one.text.split()) for one in example.passages}
         distractors = tuple(
-            ReaderPassage(title=found.title, text=found.text)
+            passage_of(found)
             for found in memory.ask(example.question).evidence
             if " ".join(found.text.split()) not in right and not _answers(found, example.answers)
         )
