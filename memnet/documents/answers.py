@@ -183,7 +183,9 @@ class TextAnswers:
             if not self._answered_by(text, by_facts.support):
                 by_facts = Prediction()
             compares = self._config.answer.rules and english.is_comparison(text)
-            if not compares and _names_subject(text, by_facts):
+            subjects = {item.slot.title for item in by_facts.support}
+            named = any(f" {normalise(one)} " in f" {normalise(text)} " for one in subjects)
+            if named and not compares:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         first = passages[: self._config.answer.passages]
@@ -206,16 +208,13 @@ class TextAnswers:
         supported = max(item.similarity for item in first) >= settings.support_floor
         loaded = self._reader.load(settings.tokens, self._threads)
         if loaded is None:
+            if not supported:
+                return Prediction()
             found = rank_sentences(text, first, settings)[: settings.passages]
             [own] = (item for item in first if item.slot.id == found[0].evidence)
-            start, end = (
-                (found[0].start or 0) - own.slot.start,
-                (found[0].end or 0) - own.slot.start,
-            )
-            shown = quote_around(own, start, end)
-            return (
-                Prediction(found, (own,), "statement", quotes=shown) if supported else Prediction()
-            )
+            start = (found[0].start or 0) - own.slot.start
+            shown = quote_around(own, start, start + len(found[0].text))
+            return Prediction(found, (own,), "statement", quotes=shown)
         prediction = self._read_spans(text, passages, loaded.reader, retrieval)
         threshold = settings.threshold
         if not supported:
@@ -282,24 +281,15 @@ def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig)
     )
 
 
-def _names_subject(question: str, by_facts: Prediction) -> bool:
-    """Whether a question names the subject of the facts that answer it."""
-    return bool(by_facts.support) and (
-        f" {normalise(by_facts.support[0].slot.title)} " in f" {normalise(question)} "
-    )
-
-
 def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) -> Prediction:
     """The one of three ways of reading that answers a question."""
-    if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
+    # Without a reader, the last hop attends to all.
+    if by_cell.candidates and (
+        read.abstained or not read.attended or any(map(by_cell.quotes[0].overlaps, read.attended))
+    ):
         return by_cell
     unsure = read.abstained or not read.candidates or read.confidence is None
     return by_facts if by_facts.candidates and unsure else read
-
-
-def _attends(read: Prediction, quotation: Quotation) -> bool:
-    """Whether a quotation is among what the last hop attended to; without a reader, all is."""
-    return not read.attended or any(map(quotation.overlaps, read.attended))
 
 
 def rank_evidence(

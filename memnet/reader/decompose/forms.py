@@ -124,7 +124,11 @@ def phrase_of(
     names = {(item.subject, index) for index, item in enumerate(passages)} | set(known)
     found = _role(question, [pair for pair in names if len(normalise(pair[0])) > 1])
     found = found or _clause(question)
-    return None if found is None or _asks_for(question, found) else found
+    if found is None:
+        return None
+    # The question may ask for nothing but what the phrase stands for.
+    rest = f"{question[: found.start]} {question[found.end :]}".strip(" ?.")
+    return None if _ALONE.fullmatch(rest) else found
 
 
 def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
@@ -147,13 +151,13 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
                 start, end, role = before.start(), match.end(), before.group(1)
             else:
                 continue
-            if _is_role(role.lower()):
-                return Phrase(start, end, _role_question(role.lower(), name), index)
+            role = role.lower()
+            if role in ROLES:
+                return Phrase(start, end, ROLES[role].format(name), index)
+            if role in _THINGS or _is_person(role):
+                asked = f"{_question_word(role)} is the {role} of {name}?"
+                return Phrase(start, end, asked, index)
     return None
-
-
-def _is_role(word: str) -> bool:
-    return word in ROLES or word in _THINGS or _is_person(word)
 
 
 def _is_person(word: str) -> bool:
@@ -180,18 +184,6 @@ def _clause(question: str) -> Phrase | None:
         return None
     kind = question[start : matches[-1].start("mark")].split()[-1].lower()
     return Phrase(start, end, f"{_question_word(kind)} is {words}?", None)
-
-
-def _asks_for(question: str, phrase: Phrase) -> bool:
-    """Whether the question asks for nothing but what the phrase stands for."""
-    rest = f"{question[: phrase.start]} {question[phrase.end :]}".strip(" ?.")
-    return _ALONE.fullmatch(rest) is not None
-
-
-def _role_question(role: str, name: str) -> str:
-    if role in ROLES:
-        return ROLES[role].format(name)
-    return f"{_question_word(role)} is the {role} of {name}?"
 
 
 # Stands for a name.

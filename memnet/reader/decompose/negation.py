@@ -98,18 +98,17 @@ def clauses(text: str, question: str = "") -> list[Clause]:
     if not negated(text):
         return [Clause(0, len(text), denied=False)]
     past = _PAST.search(question) is not None and not _PRESENT.search(question)
-    return [
-        Clause(start, end, denied=_denies(text[start:end], past)) for start, end in _spans(text)
-    ]
+    found: list[Clause] = []
+    for start, end in _spans(text):
+        clause = text[start:end]
+        denied = _NEVER.search(clause) or (not past and _NO_LONGER.search(clause))
+        found.append(Clause(start, end, denied=bool(denied)))
+    return found
 
 
 def without_denied(text: str) -> str:
     """A text without its denied clauses."""
     return " ".join(text[one.start : one.end] for one in clauses(text) if not one.denied)
-
-
-def _denies(clause: str, past: bool) -> bool:
-    return bool(_NEVER.search(clause) or (not past and _NO_LONGER.search(clause)))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
