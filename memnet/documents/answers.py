@@ -31,10 +31,8 @@ from memnet.types import Answer, Candidate, Evidence, Quote, Word
 _MIN_SUPPORT = 0.5
 
 
-# Facts that are read to see whether they answer.
-_READ_FACTS = 10
-# Probability of an answer, by the reader, from which they do.
-_ANSWERED = 0.5
+_READ_FACTS = 10  # Facts that are read to see whether they answer
+_ANSWERED = 0.5  # Probability of an answer, by the reader, from which they do
 
 
 class TextAnswers:

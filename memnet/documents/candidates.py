@@ -14,12 +14,10 @@ from memnet.ingest.slots import passage_key
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
 from memnet.text.names import maximal_names
 
-# A name that more slots mention links none of them by being mentioned.
-_MAX_SHARING = 20
+_MAX_SHARING = 20  # A name that more slots mention links none of them by being mentioned
 # Max. characters of a rescored passage with its title: it takes 7 to 9 ms of processor time.
 _RESCORED_CHARACTERS = 400
-# Words on each side of a name that stand near it.
-_NEAR = 12
+_NEAR = 12  # Words on each side of a name that stand near it
 
 
 class SlotFeature(IntEnum):

@@ -25,18 +25,14 @@ from memnet.documents.candidates import (
 FloatArray = NDArray[np.float32]
 _Arrays = Mapping[str, NDArray[Any]]
 
-# Kind of the model, as the description of its checkpoint gives it.
-KIND = "text"
-# Width of a correction's hidden layer.
-HIDDEN = 16
+KIND = "text"  # Kind of the model, as the description of its checkpoint gives it
+HIDDEN = 16  # Width of a correction's hidden layer
 # Arrays of a correction.
 _CORRECTION = (
     "shift", "scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias",
 )  # fmt: skip
-# Attention below which a gradient would be lost in rounding.
-MIN_ATTENTION = 1e-6
-# Characters from which the length of a message says nothing more.
-_LONG_MESSAGE = 300
+MIN_ATTENTION = 1e-6  # Attention below which a gradient would be lost in rounding
+_LONG_MESSAGE = 300  # Characters from which the length of a message says nothing more
 
 
 class TextController:

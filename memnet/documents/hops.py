@@ -32,8 +32,7 @@ from memnet.types import Hop, SlotWeight
 # Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
 _MAX_SUB_QUESTIONS = 3
-# Passages that are read for a question after a part of it was answered.
-_MAX_PASSAGES = 4
+_MAX_PASSAGES = 4  # Passages that are read for a question after a part of it was answered
 # Min. probability of the answer to a sub-question, for the memory to be searched with it.
 _MIN_PROBABILITY = 0.25
 

@@ -24,8 +24,7 @@ from memnet.text.names import (
 )
 from memnet.text.relative import times_in
 
-# Messages that call a speaker by a name, for it to be his.
-_MIN_CALLED = 3
+_MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
 # Min. share of the messages that call somebody by a name, for it to be one person.
 _MIN_CALLED_SHARE = 0.75
 _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
@@ -37,10 +36,8 @@ _AUXILIARIES = frozenset("will may can".split())
 # Question marks: the usual one, the wide one, the Arabic one.
 _ASKS = frozenset("?？؟")
 _MAX_WORDS = 100
-# Messages of a day that the question names.
-_MAX_OF_A_DAY = 200
-# Max. messages of all days that a question names.
-_MAX_OF_DAYS = 1000
+_MAX_OF_A_DAY = 200  # Messages of a day that the question names
+_MAX_OF_DAYS = 1000  # Max. messages of all days that a question names.
 # Max. days of a time in a question whose messages are looked up: "last month", not "last year".
 _MAX_DAYS = 31
 

@@ -29,8 +29,7 @@ from memnet.text.names import (
 # Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
 # very long document.
 MAX_SLOTS_PER_SYMBOL = 2000
-# Slots that a search proposes at least: the gate looks at fewer of the same ones.
-_PROPOSED = 100
+_PROPOSED = 100  # Slots that a search proposes at least: the gate looks at fewer of the same ones
 # Words of a question that are looked up; long questions say little more in their later words.
 _MAX_TERMS = 24
 # A word that more slots hold tells nothing apart, and is passed over.
@@ -38,8 +37,7 @@ _MAX_DOCUMENT_FREQUENCY = 5000
 # Texts whose vectors are remembered: a question has a few parts, and several threads may ask.
 _KEPT = 64
 _STEM_LETTERS = 5
-# Words of relations and questions are compared by their first letters.
-_RELATION_STEM_LETTERS = 4
+_RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by their first letters
 
 
 class RecentVectors:

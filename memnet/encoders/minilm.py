@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -46,7 +47,6 @@ class MiniLMEncoder:
 
     def __init__(
         self,
-        folder: Path | None = None,
         threads: int = 1,
         eight_bits: bool | None = False,
         device: str = "cpu",
@@ -54,14 +54,12 @@ class MiniLMEncoder:
         """Set up the encoder; no file is read yet.
 
         Args:
-            folder: with model.safetensors and tokenizer.json; None for the installed package.
             threads: CPU cores to use.
             eight_bits: whether products are int8, by ONNX Runtime on the CPU whatever the device;
                 None for where ONNX Runtime is installed and the device is the CPU. Token states
                 are always float32.
             device: of torch, which must exist.
         """
-        self._folder = folder
         self._device = device
         self.precision: Precision | None = onnx_precision(eight_bits, device)
         # ONNX Runtime computes a vector in one call, torch in a hundred short ones.
@@ -148,7 +146,7 @@ class MiniLMEncoder:
 
     def _checked_folder(self) -> Path:
         """The folder of the checked files; loads the tokenizer."""
-        folder = checked_folder(self._folder)
+        folder = checked_folder()
         if self._tokenizer is None:
             self._tokenizer = load_tokenizer(folder)
         return folder
@@ -208,8 +206,6 @@ class StaticEncoder:
         self.releases_gil = full.releases_gil
         self._arrays = arrays
         self._full = full
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, NDArray[np.float32], NDArray[np.float64]] | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one, by the network."""
@@ -224,7 +220,7 @@ class StaticEncoder:
 
         All are rounded to half precision, in which a store keeps them.
         """
-        tokenizer, table, projection = self._load()
+        tokenizer, table, projection = self._loaded
         sums = np.zeros((len(texts), table.shape[1]))
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
         pieces = _pieces(tokens)
@@ -239,13 +235,12 @@ class StaticEncoder:
         # Over 17,691 passages the cosine with the vector of the network is 0.75 on average.
         return vectors.astype(np.float16).astype(np.float32)
 
-    def _load(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
-        with self._lock:
-            if self._loaded is None:
-                tokenizer = load_tokenizer(checked_folder())
-                table = self._arrays["table"] * self._arrays["scale"][:, None]
-                self._loaded = tokenizer, table, self._arrays["projection"].astype(np.float64)
-            return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
+        """Tokenizer, token vectors and projection."""
+        table = self._arrays["table"] * self._arrays["scale"][:, None]
+        projection = self._arrays["projection"].astype(np.float64)
+        return load_tokenizer(checked_folder()), table, projection
 
 
 def static_shapes() -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:

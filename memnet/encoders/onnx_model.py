@@ -118,20 +118,16 @@ class OnnxEncoder:
         return np.asarray(vectors, np.float32)
 
     @classmethod
-    def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
+    def load(cls, weights: Path, precision: Precision) -> "OnnxEncoder":
         """Build the network, or read it from the cache, as ``cached_model``."""
         build = partial(encoder_model, weights, precision)
-        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build, cache))
+        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build))
 
 
 def cached_model(
-    kind: str,
-    weights: str,
-    precision: Precision,
-    build: Callable[[], bytes],
-    cache: Path | None = None,
+    kind: str, weights: str, precision: Precision, build: Callable[[], bytes]
 ) -> bytes:
-    """A model; one in int8 is built at the first use and kept in a cache folder, None the user's.
+    """A model; one in int8 is built at the first use and kept in the user's cache folder.
 
     ``weights`` is the sha256 of those from which ``build`` makes it.
     """
@@ -139,7 +135,7 @@ def cached_model(
     if precision == "float32":
         return build()
     name = f"{kind}-{weights[:12]}-{precision}-{_VERSION}.checked"
-    path = (cache or user_cache_path("memnet")) / name
+    path = user_cache_path("memnet") / name
     model = _read(path)
     if model is None:
         model = build()

@@ -47,8 +47,7 @@ _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|mu
 _NUMBER = re.compile(r"\d")
 # Kinds whose answer is a quotation, whether there is a short one in it or not.
 _QUOTED = ("definition", "statement", "list", "steps")
-# Probability of a span to be given as the short answer of such a quotation.
-_MIN_SHORT = 0.1
+_MIN_SHORT = 0.1  # Probability of a span to be given as the short answer of such a quotation
 
 
 class Prediction(NamedTuple):

@@ -38,10 +38,8 @@ class NetworkKind(NamedTuple):
     heads: Mapping[str, int]  # Outputs of each linear layer
 
 
-# The reader of passages.
-READER = NetworkKind("reader", HEADS)
-# Name of the calibration's checkpoint within the same folder.
-_CONFIDENCE = "confidence"
+READER = NetworkKind("reader", HEADS)  # The reader of passages
+_CONFIDENCE = "confidence"  # Name of the calibration's checkpoint within the same folder
 # Weights that are those of the encoder's package.
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
 _WIDTH = 384

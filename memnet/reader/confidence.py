@@ -14,8 +14,7 @@ from memnet.types import Candidate
 _EPSILON = 1e-6
 _MAX_LOGIT = 30.0
 FEATURES = 10
-# Words are compared by their first letters: "directed" and "director" agree.
-STEM_LETTERS = 5
+STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 

@@ -15,10 +15,8 @@ from memnet.reader.confidence import Calibration
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 
-# Name of the shipped reader of short answers.
-SPANS = "spans"
-# Name of the reader without weights, which answers with whole sentences.
-SENTENCES = "sentences"
+SPANS = "spans"  # Name of the shipped reader of short answers
+SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
 def load_reader(

@@ -17,17 +17,13 @@ from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
-# Exponent of the attention to a passage, as the prior of its units.
-_PRIOR = 1.0
-# Logit from which a unit is quoted with the one beside it.
-_JOINED = -6.0
+_JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
 _JOINED_VALUE = -2.0
 # Logit from which an item is quoted with the one beside it: a list is asked for as a whole.
 _JOINED_ITEM = -9.0
-# Logit from which a unit is quoted as a further piece, in a list or steps.
-_APART = 0.0
+_APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
 # Share of the most attention to a unit from which the next one is shown as well. On 363 questions
 # about five collections that the reader had not learned from, what is shown answers 1.7 % more.
 _CLOSE = 0.3
@@ -74,7 +70,7 @@ def attend_units(reading: Reading, passages: Sequence[RankedSlot]) -> list[Atten
     """
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     logits = [
-        one.logit + _PRIOR * math.log(max(passages[one.passage].attention / highest, _FLOOR))
+        one.logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
         for one in reading.units
     ]
     peak = max((0.0, *logits))

@@ -17,7 +17,7 @@ from memnet.reader.spans import Passage, Reading, Span
 PREFIX = "openai:"
 # Environment variable of the key that the server asks for, if it does.
 KEY_VARIABLE = "MEMNET_READER_KEY"
-_SECONDS = 60.0
+_SECONDS = 60.0  # To wait for the connection, and for each part of an answer
 _MAX_SPANS = 5
 _MAX_ANSWER_TOKENS = 300
 _NOTHING = Reading(spans=(), yes=0.0, no=0.0, answerable=0.0)
@@ -30,8 +30,7 @@ _INSTRUCTIONS = (
 _BULLET = re.compile(r"(?:[-*]|\d{1,6}[.)])\s++")
 _CITATION = re.compile(r"\[(\d{1,6})\]$")
 _LONGEST_CITATION = 8
-# What models put around a quotation.
-_MARKS = "\"'`*“”‘’«» "
+_MARKS = "\"'`*“”‘’«» "  # What models put around a quotation
 
 
 def is_remote(name: object) -> bool:
@@ -42,11 +41,10 @@ def is_remote(name: object) -> bool:
 class RemoteReader:
     """A model on a server as a ``Reader``. Passages and questions are sent to that server."""
 
-    def __init__(self, name: str, seconds: float = _SECONDS) -> None:
+    def __init__(self, name: str) -> None:
         """Find the server by "openai:URL#MODEL"; it is asked at the first question.
 
-        ``seconds`` to wait for its connection, and for each part of its answer. InputError where
-        the name is another, DependencyError where httpx is not installed.
+        InputError where the name is another, DependencyError where httpx is not installed.
         """
         url, _, model = name.removeprefix(PREFIX).partition("#")
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or not model:
@@ -63,7 +61,7 @@ class RemoteReader:
             ) from error
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(timeout=seconds, headers=headers)
+        self._client = httpx.Client(timeout=_SECONDS, headers=headers)
         self._failures = (httpx.HTTPError, httpx.InvalidURL, ValueError)
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._model = model

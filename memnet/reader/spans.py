@@ -35,8 +35,7 @@ _MAX_QUESTION_TOKENS = 64
 # Tokens that are left for a passage, however long its title; a longer title is cut.
 _MIN_PASSAGE_TOKENS = 24
 _MAX_SPAN_TOKENS = 20
-# Max. spans of each pack.
-_MAX_SPANS = 20
+_MAX_SPANS = 20  # Max. spans of each pack.
 # Units of each pack of which the words are kept that speak for them, and how many.
 _MAX_EXPLAINED, _MAX_WORDS = 3, 5
 

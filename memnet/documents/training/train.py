@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -230,36 +231,28 @@ def train_text(
     return report
 
 
+@dataclass(frozen=True)
 class _Trainer:
     """Trains controllers on the candidates that a store gives."""
 
-    def __init__(
-        self,
-        memory: TrainableMemory,
-        seed: int,
-        on_stage: Callable[[str], None],
-        on_progress: OnProgress,
-    ) -> None:
-        self._store = memory.store
-        self._encode = memory.encoder.encode
-        self._config = memory.config.hop
-        self._seed = seed
-        self._on_stage = on_stage
-        self._on_progress = on_progress
+    memory: TrainableMemory
+    seed: int
+    on_stage: Callable[[str], None]
+    on_progress: OnProgress
 
     def fit(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on the hop before it."""
-        with one_thread_each, seeded(self._seed):
-            learner = TextLearner(self._config)
+        with one_thread_each, seeded(self.seed):
+            learner = TextLearner(self.memory.config.hop)
             for hop in range(_HOPS):
-                self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
+                self.on_stage(f"hop {hop + 1} of {len(questions)} questions")
                 controller = learner.controller()
                 sampled = [
-                    _sample(controller, example, hop, self._seed)
+                    _sample(controller, example, hop, self.seed)
                     for example in self._examples(controller, questions, hop)
                 ]
                 scorer = learner.later if hop else learner.first
-                _fit(scorer, sampled, self._config, self._on_progress)
+                _fit(scorer, sampled, self.memory.config.hop, self.on_progress)
         return learner.controller()
 
     def recall(
@@ -267,25 +260,25 @@ class _Trainer:
     ) -> float:
         """Mean recall@5 of the right sources."""
         recalls: list[float] = []
-        for asked, _ in counted(questions, "questions held out", self._on_progress):
-            slots = self._store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
+        for asked, _ in counted(questions, "questions held out", self.on_progress):
+            slots = self.memory.store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
             recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(recalls) / len(recalls)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[_Example]:
-        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
+        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self.on_progress):
             candidates = self._last_read(controller, asked.question, hop + 1).candidates
-            slots = self._store.fetch(candidates.ids)
+            slots = self.memory.store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
                 yield _Example(candidates, right, weight)
 
     def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
-        with self._store.reading():
-            question = AskedQuestion(text, self._store, self._encode)
-            return read_in_hops(question, controller, self._config, hops)[-1]
+        with self.memory.store.reading():
+            question = AskedQuestion(text, self.memory.store, self.memory.encoder.encode)
+            return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
 
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:

@@ -7,6 +7,7 @@ is read about each.
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -55,8 +56,7 @@ _YEAR = re.compile(r"\b[12]\d{3}\b")
 _LIVED_LONGER = re.compile(r"\blived (?:the )?long(?:er|est)\b")
 _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
 _LOCATED = re.compile(r"\b(?:located|situated)\b")
-# Letters by which countries are compared: "Italy" and "Italian" are the same.
-_COUNTRY_LETTERS = 4
+_COUNTRY_LETTERS = 4  # Letters by which countries are compared: "Italy" and "Italian" are the same
 # Words for the people of a country that begin otherwise than its name, and other names.
 _COUNTRIES = {
     "danish": "denmark",
@@ -82,8 +82,7 @@ _ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
 # Years within which something was, by how many of year, month and day are written.
 _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
-# Passages in which the answer to a phrase that names nothing is read.
-_MAX_PASSAGES = 5
+_MAX_PASSAGES = 5  # Passages in which the answer to a phrase that names nothing is read
 
 
 class _Side(NamedTuple):
@@ -129,25 +128,23 @@ def compare(
     return None
 
 
+@dataclass(frozen=True)
 class _Comparison:
     """Two things, and where to read about them."""
 
-    def __init__(
-        self,
-        indices: tuple[int, int],
-        passages: Sequence[RankedSlot],
-        reader: Reader,
-        look_up: LookUp,
-    ) -> None:
-        self._indices = indices
-        self._passages = passages
-        self._reader = reader
-        self._look_up = look_up
-        self.both = tuple(passages[index] for index in indices)
+    indices: tuple[int, int]
+    passages: Sequence[RankedSlot]
+    reader: Reader
+    look_up: LookUp
+
+    @property
+    def both(self) -> tuple[RankedSlot, ...]:
+        """The passages about them."""
+        return tuple(self.passages[index] for index in self.indices)
 
     def one_of(self, index: int, probability: float, sides: Sequence[_Side] = ()) -> Compared:
         """One of the two as the outcome, its own passage first."""
-        subject = self._passages[index]
+        subject = self.passages[index]
         other = next(item for item in self.both if item is not subject)
         read = [item for side in sides for item in side.passages]
         return Compared(subject.subject, index, probability, (subject, other, *read))
@@ -193,7 +190,7 @@ class _Comparison:
         ]
         for one, other in ((0, 1), (1, 0)):
             if lives[one][0] > lives[other][1]:
-                return self.one_of(self._indices[one], _probability((*born, *died)))
+                return self.one_of(self.indices[one], _probability((*born, *died)))
         return None
 
     def _read(self, asks: str, role: str | None = None) -> list[_Side]:
@@ -201,7 +198,7 @@ class _Comparison:
 
         The question ``role`` leads from each to the one whose date or country counts.
         """
-        about = [windows_of_source(index, self._passages) for index in self._indices]
+        about = [windows_of_source(index, self.passages) for index in self.indices]
         names, probabilities = [item.subject for item in self.both], [1.0, 1.0]
         if role is not None:
             people = self._read_each([role.format(name) for name in names], about)
@@ -217,7 +214,7 @@ class _Comparison:
         if read is None:
             return []
         return [
-            _Side(self._indices[n], one.text, probabilities[n] * one.score, tuple(about[n][:1]))
+            _Side(self.indices[n], one.text, probabilities[n] * one.score, tuple(about[n][:1]))
             for n, one in enumerate(read)
         ]
 
@@ -225,17 +222,17 @@ class _Comparison:
         self, questions: Sequence[str], about: Sequence[Sequence[RankedSlot]]
     ) -> list[Candidate] | None:
         """The answers to a question about each, read at the same time; None without both."""
-        pending = in_background(read_best, questions[1], about[1], self._reader)
-        answers = [read_best(questions[0], about[0], self._reader), pending.result()]
+        pending = in_background(read_best, questions[1], about[1], self.reader)
+        answers = [read_best(questions[0], about[0], self.reader), pending.result()]
         found = [one for one in answers if one is not None]
         return found if len(found) == len(answers) else None
 
     def _about(self, name: str, asks: str) -> list[RankedSlot]:
         """The passages about a name, among those given or else in the memory."""
-        passages = self._passages
+        passages = self.passages
         indices = passages_titled(name, passages)
         if not indices:
-            passages = self._look_up(asks.format(name))
+            passages = self.look_up(asks.format(name))
             indices = passages_titled(name, passages)
         return [passages[index] for index in indices]
 

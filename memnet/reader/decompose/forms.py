@@ -186,16 +186,14 @@ def _clause(question: str) -> Phrase | None:
     return Phrase(start, end, f"{_question_word(kind)} is {words}?", None)
 
 
-# Stands for a name.
-MASK = "\0"
+MASK = "\0"  # Stands for a name
 # Probability that what is found of both is true: it was for 42 of 46 training questions. Where it
 # was not found, the answer was "no" for 21 of 44: not finding it tells nothing.
 BOTH_PROBABILITY = 0.9
 # Probability that the one of which more is found is right: it was for 29 of 32 training questions.
 ONE_PROBABILITY = 0.9
 _STEM_LETTERS = 5
-# Min. share of the stems of a claim that the passages about each have to contain.
-_MIN_SHARE = 0.5
+_MIN_SHARE = 0.5  # Min. share of the stems of a claim that the passages about each have to contain.
 # Characters next to a name that are matched, so that no expression can be slow.
 _CONTEXT = 60
 _PREPOSITION = r"(?:to|from|in|at|with|by|for|near|on|into|of|about|between|before|after)"

@@ -50,12 +50,10 @@ _NEGATIVE_ANSWER = re.compile(
 )
 
 
-# Words are compared by their first letters: "work", "works" and "worked" agree.
-_STEM_LETTERS = 4
+_STEM_LETTERS = 4  # Words are compared by their first letters: "work", "works" and "worked" agree
 # Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts".
 _MIN_PREFIX = 4
-# Stands for an answer that an earlier sentence of the same source names.
-_COREFERENT = " there "
+_COREFERENT = " there "  # Stands for an answer that an earlier sentence of the same source names
 
 
 class Clause(NamedTuple):

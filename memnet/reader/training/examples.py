@@ -38,8 +38,7 @@ _WORD = re.compile(r"\w+")
 # Shares of the questions that are changed while training.
 _WITHOUT_ANSWER = 0.12  # Several passages: those with the answer are removed
 _ONLY_DISTRACTORS = 0.08  # One passage: only distractors are read
-# One passage: the question is changed so that the passage does not answer it.
-_UNANSWERABLE = 0.08
+_UNANSWERABLE = 0.08  # One passage: the question is changed so that the passage does not answer it
 _NO_DISTRACTORS = 0.35  # One passage: read without distractors
 _SHUFFLED = 0.4  # Distractors that stand anywhere rather than last
 _MAX_DISTRACTORS = 4
