@@ -14,6 +14,9 @@ from memnet.ingest.slots import passage_key
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
 from memnet.text.names import maximal_names
 
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+
 _MAX_SHARING = 20  # A name that more slots mention links none of them by being mentioned
 # Max. characters of a rescored passage with its title: it takes 7 to 9 ms of processor time.
 _RESCORED_CHARACTERS = 400
@@ -78,10 +81,10 @@ class QueryState:
 class Links:
     """Ways from attended slots to candidates. E = links."""
 
-    candidate: NDArray[np.int64]  # [E] int64: index among the candidates
-    sender: NDArray[np.int64]  # [E] int64: slot id
-    kind: NDArray[np.int64]  # [E] int64: a ``LinkKind``
-    features: NDArray[np.float32]  # [E, G] float32: see ``LinkFeature``
+    candidate: IntArray  # [E] index among the candidates
+    sender: IntArray  # [E] slot id
+    kind: IntArray  # [E] a ``LinkKind``
+    features: FloatArray  # [E, G] see ``LinkFeature``
     names: tuple[str, ...]  # [E] the name that links
 
 
@@ -90,10 +93,10 @@ class Candidates:
     """The slots that addressing picked, with what each way of addressing says of them."""
 
     ids: tuple[int, ...]  # [K] slot ids, each once
-    features: NDArray[np.float32]  # [K, F] float32: see ``SlotFeature``
+    features: FloatArray  # [K, F] see ``SlotFeature``
     # [K] the name by which the question names what the slot is about, if it does
     named: tuple[str | None, ...]
-    # [K] bool: True for facts, whose ``DENSE`` compares the question with the relation only
+    # [K] True for facts, whose ``DENSE`` compares the question with the relation only
     is_fact: NDArray[np.bool_]
     links: Links
     messages: "MessageFeatures | None" = None  # None where no message is among them
@@ -102,34 +105,31 @@ class Candidates:
 class MessageFeatures(NamedTuple):
     """What is known of those of K candidates that are messages of a conversation."""
 
-    is_message: NDArray[np.bool_]  # [K] bool; the others are 0 where it is False
-    # [K] float32: cosine of the key and the question without the names of speakers
-    dense: NDArray[np.float32]
-    lexical: NDArray[np.float32]  # [K] float32: BM25 for that question, over its best one
-    # [K] float32: 1 where somebody speaks whom the question asks about, if not about all
-    speaker: NDArray[np.float32]
-    # [K] float32: 1 on a day that the question names, a half on the days beside it
-    day: NDArray[np.float32]
-    # [2, P] int64: pairs of messages, by their indices, that follow each other in a session
-    beside: NDArray[np.int64]
-    # [K] int64: number of the session and day of each message, counted from 0; 0 for others
-    session: NDArray[np.int64]
-    asks: NDArray[np.bool_]  # [K] bool: whether the message ends with a question mark
-    characters: NDArray[np.float32]  # [K] float32: length of its text; 0 for others
+    is_message: NDArray[np.bool_]  # [K] the others are 0 where it is False
+    dense: FloatArray  # [K] cosine of the key and the question without the names of speakers
+    lexical: FloatArray  # [K] BM25 for that question, over its best one
+    # [K] 1 where somebody speaks whom the question asks about, if not about all
+    speaker: FloatArray
+    day: FloatArray  # [K] 1 on a day that the question names, a half on the days beside it
+    # [2, P] pairs of messages, by their indices, that follow each other in a session
+    beside: IntArray
+    # [K] number of the session and day of each message, counted from 0; 0 for others
+    session: IntArray
+    asks: NDArray[np.bool_]  # [K] whether the message ends with a question mark
+    characters: FloatArray  # [K] length of its text; 0 for others
 
 
 class Scores(NamedTuple):
     """What a controller makes of K candidates."""
 
-    # [K] float32: the part of the score by vectors, in the unit of a cosine; so the next three
-    dense: NDArray[np.float32]
-    lexical: NDArray[np.float32]
-    symbolic: NDArray[np.float32]
-    learned: NDArray[np.float32]  # What training added to the three ways of addressing
-    # [K] int64: the strongest link to each candidate, -1 where there is none
-    link: NDArray[np.int64]
+    # [K] the part of the score by vectors, in the unit of a cosine; so the next three
+    dense: FloatArray
+    lexical: FloatArray
+    symbolic: FloatArray
+    learned: FloatArray  # What training added to the three ways of addressing
+    link: IntArray  # [K] the strongest link to each candidate, -1 where there is none
 
-    def total(self) -> NDArray[np.float32]:
+    def total(self) -> FloatArray:
         """[K] float32."""
         return self.dense + self.lexical + self.symbolic + self.learned
 
@@ -185,9 +185,9 @@ def links_with_features(
     state: QueryState,
     question: Question,
     ids: Sequence[int],
-    vectors: NDArray[np.float32],
-    dense: NDArray[np.float32],
-    occurs: NDArray[np.float32],
+    vectors: FloatArray,
+    dense: FloatArray,
+    occurs: FloatArray,
 ) -> Links:
     """What is known of E links between K candidates ``ids``, which ``state`` sends.
 
@@ -244,7 +244,7 @@ def _name_features(sender: int, name: str, question: Question) -> tuple[float, .
     return len(words) / 3, terms.share_of(words), position / length, terms.share_in(around)
 
 
-def nearest_to_cutoff(logits: NDArray[np.float32], read: int, count: int) -> NDArray[np.int64]:
+def nearest_to_cutoff(logits: FloatArray, read: int, count: int) -> IntArray:
     """Positions of the ``count`` candidates of which it is least certain whether they are read.
 
     Their logits, of [K] falling ones, are nearest to the middle between the last that is read and
@@ -256,7 +256,7 @@ def nearest_to_cutoff(logits: NDArray[np.float32], read: int, count: int) -> NDA
     return np.sort(np.argsort(np.abs(logits - middle), kind="stable")[:count])
 
 
-def rescore(candidates: Candidates, best: NDArray[np.int64], question: Question) -> Candidates:
+def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candidates:
     """Candidates, some of which (``best``, [A] int64) are compared by newly encoded vectors.
 
     They stay as they are where all of their vectors are full, or the question has nothing to encode

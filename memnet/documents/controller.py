@@ -13,6 +13,8 @@ from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoi
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
+    FloatArray,
+    IntArray,
     LinkFeature,
     LinkKind,
     Links,
@@ -22,7 +24,6 @@ from memnet.documents.candidates import (
     SlotFeature,
 )
 
-FloatArray = NDArray[np.float32]
 _Arrays = Mapping[str, NDArray[Any]]
 
 KIND = "text"  # Kind of the model, as the description of its checkpoint gives it
@@ -169,7 +170,7 @@ def _hop_scores(arrays: _Arrays, prefix: str, features: FloatArray, links: Links
 
 def _follow(
     arrays: _Arrays, prefix: str, links: Links, candidates: int
-) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Follow the links of a hop to K candidates.
 
     Returns what the links to each are worth [K]; the strength of the strongest of each kind and, as
@@ -222,8 +223,8 @@ def _gelu(values: FloatArray) -> FloatArray:
 
 
 def _strongest(
-    strength: FloatArray, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], candidates: int
-) -> tuple[FloatArray, NDArray[np.int64]]:
+    strength: FloatArray, candidate: IntArray, chosen: NDArray[np.bool_], candidates: int
+) -> tuple[FloatArray, IntArray]:
     """The largest strength [K] of chosen links to each candidate, and that link; else 0 and -1."""
     values, index = np.zeros(candidates, np.float32), np.full(candidates, -1)
     (links,) = np.nonzero(chosen)
