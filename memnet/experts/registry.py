@@ -140,14 +140,7 @@ def _check_vectors(encoder: Encoder) -> None:
 
 
 def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
-    """A reader by its name or folder, or a given one.
-
-    Raises:
-        ModelError: there is no such reader.
-        DependencyError: a named model's library is not installed.
-        DeviceError: the device of the settings is not there.
-        InputError: an object is no reader.
-    """
+    """A reader by its name or folder, or a given one; errors as for ``load_encoder``."""
     if not isinstance(reader, (str, os.PathLike)):
         check_members(reader, "reader", ("read",))
     return LazyReader(reader, find_device(config.device), config.eight_bits)
@@ -234,7 +227,7 @@ def load_experts(
         folder = store.models.folder(_FACTS)
         if not isinstance(encoder, TokenEncoder):
             raise ModelError(f"the encoder {encoder.fingerprint!r} has no 'encode_tokens'")
-        return load_answerer(folder, store, encoder, config, on_read, reader, _own(_FACTS))
+        return load_answerer(folder, store, encoder, config, on_read, reader, f"models/{_FACTS}")
 
     @lru_cache(maxsize=1)
     def load_stories() -> Answerer:
@@ -266,7 +259,7 @@ def _documents_model(
     own = owned.current().get(TEXT)
     if own is not None and own.used:
         try:
-            return _own(TEXT), _text_model(store.models.folder(TEXT), hop)
+            return f"models/{TEXT}", _text_model(store.models.folder(TEXT), hop)
         except ModelError as error:
             owned.fail(TEXT, error)
     return TEXT, _text_model(model_folder(TEXT), hop)
@@ -274,11 +267,6 @@ def _documents_model(
 
 def _text_model(folder: Path, hop: HopConfig) -> TextController:
     return text_model_of(folder, load_checkpoint(folder, MODEL)[0], hop)
-
-
-def _own(name: str) -> str:
-    """What answers call a model of the store."""
-    return f"models/{name}"
 
 
 @lru_cache(maxsize=1)
@@ -306,8 +294,7 @@ def load_model(
 ) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
     """A model as it was saved, for inference; a fact model with the rule by which it answers.
 
-    Raises:
-        ModelError: the folder holds no whole model.
+    ModelError if the folder holds no whole one.
     """
     arrays, description = load_checkpoint(folder, MODEL)
     kind = description.get("kind")
