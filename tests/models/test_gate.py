@@ -58,7 +58,7 @@ def test_what_the_memory_does_not_hold_is_masked() -> None:
         weights = gate.weigh(features, None, ("facts", "stories"))
         assert weights[[0, 2]].tolist() == [0, 0]
         assert weights.sum() == pytest.approx(1)
-        assert gate.weigh(features, None, ("statements",)).tolist() == [0, 0, 1, 0]
+        assert gate.weigh(features, None, EXPERTS[2:3]).tolist() == [0, 0, 1, 0]
 
 
 def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) -> None:
