@@ -22,14 +22,7 @@ class Metrics:
         self._seconds: Counter[str] = Counter()
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note a request that has ended.
-
-        Args:
-            method: of HTTP.
-            route: as it is declared, "/sources/{source_id:id}": paths hold ids.
-            status: of the response.
-            seconds: until its end.
-        """
+        """Note a request that has ended; ``route`` is as declared: paths hold ids."""
         self._requests[method, route, status] += 1
         self._seconds[route] += seconds  # type: ignore[assignment]  # a Counter adds floats, too
         for index, bound in enumerate(_BOUNDS):
@@ -94,13 +87,6 @@ class AnswerHead:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_head(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        await self._app({**scope, "method": "GET"}, receive, send_head)
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # servers send no body then (ASGI, HTTP)
+        await self._app(scope, receive, send)

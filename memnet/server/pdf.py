@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
@@ -16,12 +15,13 @@ from fastapi.responses import Response
 from memnet.config import LimitConfig
 from memnet.engine import Engine
 from memnet.errors import InputError
+from memnet.runtime.process import start_child
 from memnet.server.errors import NotFoundError
-from memnet.server.routes.sources import find
+from memnet.server.sources import find
 from memnet.server.values import PdfPage, PdfPages, json_response
 from memnet.server.work import Work
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.server.pdf.child import main; main()"
+_CHILD = "from memnet.server.pdf_child import main; main()"
 # A place of the loader of PDF files, "p. 8", "pp. 8-9" or "p. ii (2)", with the numbers of its
 # pages.
 _PLACE = re.compile(r"pp?\. (?:.* \()?(\d+)(?:-(\d+))?\)?")
@@ -40,16 +40,8 @@ class PdfReader:
         self._one_at_a_time = threading.Lock()
 
     def pages(self, path: Path, places: Iterable[tuple[int, int, str]]) -> list[PdfPage]:
-        """The pages of a file.
-
-        Args:
-            path: of the file.
-            places: start and end of parts of its text, with their places.
-
-        Raises:
-            InputError: the file can't be read.
-        """
-        sizes = json.loads(self._run(path))
+        """The pages of a file, with the parts of its text that ``places`` put there."""
+        sizes = json.loads(self._run(path, page=None))
         spans = page_spans(places)
         pages: list[PdfPage] = []
         end = 0
@@ -61,55 +53,31 @@ class PdfReader:
     def picture(
         self, path: Path, number: int, text: str, start: int, end: int, scale: float
     ) -> bytes:
-        """A page as a PNG file, in which some words are marked.
+        """A page, from 1, as a PNG file with ``scale`` pixels for each point.
 
-        Args:
-            path: of the file.
-            number: of the page, from 1.
-            text: what stands on it.
-            start: of the words to mark, in ``text``.
-            end: of them.
-            scale: pixels for each point.
-
-        Raises:
-            InputError: the file can't be read, or has no such page.
+        What stands on it is ``text``, whose words from ``start`` to ``end`` are marked.
         """
-        request = {"page": number - 1, "text": text, "start": start, "end": end, "scale": scale}
-        data = self._run(path, request)
+        data = self._run(path, page=number - 1, text=text, start=start, end=end, scale=scale)
         if not data.startswith(_SIGNATURE):
             raise InputError(f"PDFium can't render {path}; the file is damaged")
         return data
 
-    def _run(self, path: Path, request: dict[str, Any] | None = None) -> bytes:
-        """What the process answers.
-
-        Raises:
-            InputError: it ends without an answer.
-        """
-        home = str(Path(__file__).parents[3])
-        paths = [home, *(one for one in sys.path if one and one != home)]
-        message = {
-            "page": None,
-            **(request or {}),
-            "path": str(path),
-            "memory": self._limits.load_memory,
-            "seconds": _SECONDS,
-        }
+    def _run(self, path: Path, **request: Any) -> bytes:
+        """What the process answers; ``InputError`` if it ends without an answer."""
+        request |= {"path": str(path), "memory": self._limits.load_memory, "seconds": _SECONDS}
         try:
-            with self._one_at_a_time:
-                done = subprocess.run(  # noqa: S603  # of this interpreter, without a shell
-                    [sys.executable, "-I", "-X", "utf8", "-c", _START, *paths],
-                    input=json.dumps(message).encode(),
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    timeout=2 * _SECONDS,
-                    check=True,
-                )
+            with self._one_at_a_time, start_child(_CHILD) as child:
+                try:
+                    answer, _ = child.communicate(json.dumps(request).encode(), 2 * _SECONDS)
+                finally:
+                    child.kill()
+            if child.returncode:
+                raise subprocess.CalledProcessError(child.returncode, child.args)
         except (OSError, subprocess.SubprocessError) as error:
             raise InputError(
                 f"can't render a page of {path}; the file is damaged, encrypted or too large"
             ) from error
-        return done.stdout
+        return answer
 
 
 def page_spans(places: Iterable[tuple[int, int, str]]) -> dict[int, tuple[int, int]]:
