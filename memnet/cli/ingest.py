@@ -94,8 +94,8 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help="Then watch the folders until Ctrl+C and ingest each change.",
 )
 @options.encoder(
-    "For a new store: a sentence-transformers model, or static, which encodes passages by table "
-    "lookup in a fraction of the time; the best ones are then compared exactly.  "
+    help="For a new store: a sentence-transformers model, or static, which encodes passages by "
+    "table lookup in a fraction of the time; the best ones are then compared exactly.  "
     "[default: all-MiniLM-L6-v2]"
 )
 @options.index
@@ -107,7 +107,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help='Learn statements that speakers make about themselves in messages ("I live in Porto").',
 )
 @options.capacity("slots of messages", "MEMNET_MESSAGE_CAPACITY")
-@options.namespace("Namespace to keep these documents in.")
+@options.namespace(help="Namespace to keep these documents in.")
 @options.store
 @options.as_json
 def ingest(

@@ -27,14 +27,14 @@ _LOCK_SECONDS = 30.0
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.new_file,
     metavar="FILE",
     help="Require the token that --new-token wrote this file for. Needed if other machines can "
     "reach the server.",
 )
 @click.option(
     "--new-token",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.new_file,
     metavar="FILE",
     help="Make a token, print it once, write its SHA-256 to a new FILE, and exit.",
 )
@@ -98,7 +98,7 @@ def serve(
 @options.reader
 @options.index
 @options.device
-@options.namespace("Read and write only here.")
+@options.namespace(help="Read and write only here.")
 @options.store
 def mcp(
     read_only: bool,

@@ -33,7 +33,7 @@ _LINES = {
 )
 @click.option("--standing", is_flag=True, help="Never evict it.")
 @options.capacity("statements", "MEMNET_TELL_CAPACITY")
-@options.namespace("Namespace to write to, or to look in.")
+@options.namespace(help="Namespace to write to, or to look in.")
 @options.store
 @options.as_json
 def tell(
@@ -92,7 +92,7 @@ def _decision_line(decision: "Decision") -> str:
 
 
 @click.command()
-@options.namespace("Namespace of the statements.")
+@options.namespace(help="Namespace of the statements.")
 @options.store
 @options.as_json
 def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
@@ -123,7 +123,7 @@ def show_undone(report: "UndoReport") -> None:
 
 @click.command("history")
 @click.argument("name", required=False)
-@options.namespace("Search only here.")
+@options.namespace(help="Search only here.")
 @options.store
 @options.as_json
 def history(
