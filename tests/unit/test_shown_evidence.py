@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from memnet.cli.evidence import show_evidence
+from memnet.cli.show import show_evidence
 from memnet.cli.output import source_name
 from memnet.types import Candidate, Evidence
 
