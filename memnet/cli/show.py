@@ -24,6 +24,7 @@ from memnet.types import (
     StatementChange,
 )
 
+_NOTHING = "Nothing similar is stored."
 _MAX_EVIDENCE = 5
 _MAX_WEIGHTS = 5
 _BAR_WIDTH = 10
@@ -78,7 +79,11 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
 
 def explain(answer: Answer) -> None:
     """Print which experts answered, what each hop attended to, and why."""
-    show_experts(answer)
+    if answer.experts:
+        table = _table("Experts", "confidence", what="expert")
+        for expert in answer.experts:
+            table.add_row(_share(expert.weight), expert.name, f"{expert.confidence:.2f}")
+        print_table(make_console(), table)
     show_hops(answer)
 
 
@@ -92,9 +97,7 @@ def _show_result(console: Console, answer: Answer) -> None:
         if answer.candidates and answer.confidence is not None:
             guess = text_line(answer.candidates[0].text)
             console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
-        console.print(
-            "Nearest to the question:" if answer.evidence else "Nothing similar is stored."
-        )
+        console.print("Nearest to the question:" if answer.evidence else _NOTHING)
     else:
         shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
         line = _answer_text(console, answer, shown)
@@ -115,18 +118,12 @@ def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -
     """The answer with its short form marked, if it has one; of facts all values."""
     if answer.kind == "facts" or answer.answer is None:
         return Text(text_line(", ".join(one.text for one in shown)), style="bold")
-    lines = [text_line(line) for line in answer.answer.split("\n") if line.strip()]
-    text = "\n".join(lines)
+    text = "\n".join(text_line(line) for line in answer.answer.split("\n") if line.strip())
     short = text_line(answer.short or "")
     start = text.find(short) if answer.kind == "value" and short != text else -1
     if start < 0 or not short:
         return Text(text, style="bold")
-    bold = console.is_terminal and not console.is_dumb_terminal
-    return (
-        Text(text[:start])
-        .append(short if bold else f"**{short}**", style="bold")
-        .append(text[start + len(short) :])
-    )
+    return Text.assemble(text[:start], _mark(console, short), text[start + len(short) :])
 
 
 def show_evidence(
@@ -155,11 +152,8 @@ def show_evidence(
     room = _MAX_LINES * (console.width - len(_INDENT)) - _SLACK
     sentence = _sentence(item, found, question)
     shown = _crop(sentence, found, item.text, max(room, _SLACK))
-    console.print(
-        Text(f"{lead}{_heading(item, console.width - len(lead))}"),
-        overflow="ellipsis",
-        no_wrap=True,
-    )
+    heading = Text(f"{lead}{_heading(item, console.width - len(lead))}")
+    console.print(heading, overflow="ellipsis", no_wrap=True)
     if quoted:
         return
     text = _highlight(console, item.text, sentence, shown, found)
@@ -266,9 +260,7 @@ def _highlight(
     before = ("…" if start > sentence[0] else "") + collapse_spaces(text[start:first])
     line = Text(before)
     if found is not None and first < last:
-        bold = console.is_terminal and not console.is_dumb_terminal
-        answer = text_line(text[first:last])
-        line.append(answer if bold else f"**{answer}**", style="bold")
+        line.append(_mark(console, text_line(text[first:last])))
         line.append(collapse_spaces(text[last:end]))
     return line.append("…" if end < sentence[1] else "")
 
@@ -277,20 +269,9 @@ def show_found(query: str, evidence: Sequence[Evidence]) -> None:
     """Print the evidence that a search found, all of it."""
     console = make_console()
     if not evidence:
-        console.print("Nothing similar is stored.")
+        console.print(_NOTHING)
     for number, item in enumerate(evidence, start=1):
         show_evidence(console, number, item, query, ())
-
-
-def show_experts(answer: Answer) -> None:
-    """Print the experts that answered, with what decided between them."""
-    if not answer.experts:
-        return
-    table = _table("Experts", "confidence", what="expert")
-    for expert in answer.experts:
-        share = f"{_bar(expert.weight)} {expert.weight:.2f}"
-        table.add_row(share, expert.name, f"{expert.confidence:.2f}")
-    print_table(make_console(), table)
 
 
 def show_hops(answer: Answer) -> None:
@@ -302,45 +283,44 @@ def show_hops(answer: Answer) -> None:
         wanted = f' looked for "{text_line(hop.query)}"' if hop.query else ""
         table = _table(f"Hop {hop.hop}{wanted}", *columns)
         for weight in hop.weights[:_MAX_WEIGHTS]:
-            table.add_row(
-                *_share(weight),
-                *(_parts(weight, answer.hops[0].weights) if scored else ()),
-            )
+            parts = _parts(weight, answer.hops[0].weights) if scored else ()
+            table.add_row(_share(weight.weight), _slot(weight), *parts)
         print_table(console, table)
     if answer.units:
         _show_units(console, answer)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
-            table.add_row(*_share(weight))
+            table.add_row(_share(weight.weight), _slot(weight))
         print_table(console, table)
 
 
 def _show_units(console: Console, answer: Answer) -> None:
     """Print what the last hop attended to inside the passages, with the supporting words."""
     evidence = {item.id: item for item in answer.evidence}
-    table = Table(title="Inside the passages", title_justify="left", box=None, padding=(0, 1))
-    table.add_column("weight", no_wrap=True)
-    table.add_column("text, supporting words marked", overflow="fold")
-    table.add_column("place", overflow="fold")
+    table = _table("Inside the passages", "place", what="text, supporting words marked")
     for unit in answer.units:
         item = evidence.get(unit.evidence)
         place = item.place or item.title if item else source_name(unit.source)
-        weight = f"{_bar(unit.weight)} {unit.weight:.2f}"
-        table.add_row(weight, _marked_words(console, unit), one_line(place))
+        table.add_row(_share(unit.weight), _marked_words(console, unit), one_line(place))
     print_table(console, table)
 
 
 def _marked_words(console: Console, unit: Quote) -> Text:
     """The text of a unit, with its words bold or between asterisks."""
-    bold = console.is_terminal and not console.is_dumb_terminal
-    text, last = Text(), unit.start
+    text, last = Text(), 0
     for word in unit.words:
-        shown = text_line(unit.text[word.start - unit.start : word.end - unit.start])
-        text.append(collapse_spaces(unit.text[last - unit.start : word.start - unit.start]))
-        text.append(shown if bold else f"*{shown}*", style="bold")
-        last = word.end
-    return text.append(collapse_spaces(unit.text[last - unit.start :]))
+        start, end = word.start - unit.start, word.end - unit.start
+        text.append(collapse_spaces(unit.text[last:start]))
+        text.append(_mark(console, text_line(unit.text[start:end]), "*"))
+        last = end
+    return text.append(collapse_spaces(unit.text[last:]))
+
+
+def _mark(console: Console, text: str, signs: str = "**") -> Text:
+    """A text in bold, or between signs where the output knows no bold."""
+    bold = console.is_terminal and not console.is_dumb_terminal
+    return Text(text if bold else f"{signs}{text}{signs}", style="bold")
 
 
 def _table(title: str, *columns: str, what: str = "slot") -> Table:
@@ -348,13 +328,13 @@ def _table(title: str, *columns: str, what: str = "slot") -> Table:
     table.add_column("weight", no_wrap=True)
     table.add_column(what, overflow="fold")
     for column in columns:
-        table.add_column(column, justify="left" if " " in column else "right", overflow="fold")
+        text = column in ("led here by", "place")
+        table.add_column(column, justify="left" if text else "right", overflow="fold")
     return table
 
 
-def _share(weight: SlotWeight) -> tuple[str, str]:
-    slot = one_line(weight.title) or source_name(weight.source)
-    return f"{_bar(weight.weight)} {weight.weight:.2f}", slot
+def _slot(weight: SlotWeight) -> str:
+    return one_line(weight.title) or source_name(weight.source)
 
 
 def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
@@ -374,9 +354,10 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     return f"{name} in {sender}"
 
 
-def _bar(weight: float) -> str:
+def _share(weight: float) -> str:
+    """A weight as a bar and a number."""
     filled = round(weight * _BAR_WIDTH)
-    return "█" * filled + "·" * (_BAR_WIDTH - filled)
+    return f"{'█' * filled}{'·' * (_BAR_WIDTH - filled)} {weight:.2f}"
 
 
 def show_statements(statements: Sequence[Statement]) -> None:

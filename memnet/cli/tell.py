@@ -18,6 +18,7 @@ _LINES = {
     "supersede": '"{other_text}" by "{text}" ({source})',
     "correct": '"{other_text}" by "{text}" ({source})',
     "end": '"{other_text}" by "{text}"',
+    "contradict": '"{other_text}" and "{text}" ({source})',
     "erase": '"{other_text}"',
     "evict": '"{other_text}"',
 }
@@ -82,13 +83,10 @@ def show_report(report: "TellReport", as_json: bool) -> None:
 def _decision_line(decision: "Decision") -> str:
     """A decision and its reason; a contradiction as a question."""
     texts = {name: text_line(str(value)) for name, value in decision.model_dump().items()}
+    reason = decision.reason
     if decision.action == "contradict":
-        reason = decision.reason.rstrip(".")
-        return text_line(
-            '{action:<10} "{other_text}" and "{text}" ({source}): '.format_map(texts)
-            + f"{reason}; which one is right?"
-        )
-    return f"{decision.action:<10} {_LINES[decision.action].format_map(texts)}: {decision.reason}"
+        reason = text_line(f"{reason.rstrip('.')}; which one is right?")
+    return f"{decision.action:<10} {_LINES[decision.action].format_map(texts)}: {reason}"
 
 
 @click.command()
