@@ -1,5 +1,6 @@
 """Counts and times of requests in the Prometheus text format, and HEAD."""
 
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Seconds: the usual ones of Prometheus' clients
-_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, math.inf)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _UNKNOWN = "unknown"
 
@@ -36,12 +37,13 @@ class Metrics:
             lines.append(f"memnet_requests_total{{{labels}}} {number}")
         lines.append("# TYPE memnet_request_seconds histogram")
         for route, buckets in sorted(self._buckets.items()):
-            total = sum(number for (_, one, _), number in self._requests.items() if one == route)
-            for bound, number in [*zip(_BOUNDS, buckets, strict=True), ("+Inf", total)]:
-                name = f'memnet_request_seconds_bucket{{route="{route}",le="{bound}"}}'
-                lines.append(f"{name} {number}")
+            for bound, number in zip(_BOUNDS, buckets, strict=True):
+                most = "+Inf" if bound == math.inf else bound
+                lines.append(
+                    f'memnet_request_seconds_bucket{{route="{route}",le="{most}"}} {number}'
+                )
             lines.append(f'memnet_request_seconds_sum{{route="{route}"}} {self._seconds[route]}')
-            lines.append(f'memnet_request_seconds_count{{route="{route}"}} {total}')
+            lines.append(f'memnet_request_seconds_count{{route="{route}"}} {buckets[-1]}')
         for gauge, number in [("memnet_requests_in_flight", self.in_flight), *gauges.items()]:
             lines += [f"# TYPE {gauge} gauge", f"{gauge} {number}"]
         return "\n".join(lines) + "\n"

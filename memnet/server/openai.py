@@ -8,12 +8,10 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from fastapi.routing import APIRoute
-from numpy.typing import NDArray
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -22,8 +20,6 @@ from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
 from memnet.server.work import Work
 from memnet.text.checks import FIRST_ERROR, check_text
 from memnet.text.citations import CitedText, answer_text, source_url
-
-_INVALID = "invalid_request_error"
 
 
 class OpenAIErrorDetail(BaseModel):
@@ -66,23 +62,23 @@ class OpenAIRoute(APIRoute):
                 # The body as a whole has no name.
                 where = ".".join(str(part) for part in first["loc"][1:])
                 message = f"{where or 'body'}: {first['msg']}"
-                return _error(400, message, _INVALID, param=where or None)
+                return _error(400, message, where or None)
             except HTTPException as error:
-                return _error(error.status_code, str(error.detail), _INVALID)
+                return _error(error.status_code, str(error.detail))
             except ModelNotFoundError as error:
-                return _error(404, str(error), _INVALID, "model", "model_not_found")
+                return _error(404, str(error), "model", "model_not_found")
             except InputError as error:
-                return _error(400, str(error), _INVALID)
+                return _error(400, str(error))
             except MemnetError as error:
-                status = 503 if isinstance(error, StoreBusyError) else 500
-                return _error(status, str(error), "server_error")
+                return _error(503 if isinstance(error, StoreBusyError) else 500, str(error))
 
         return handle_errors
 
 
 def _error(
-    status: int, message: str, kind: str, param: str | None = None, code: str | None = None
+    status: int, message: str, param: str | None = None, code: str | None = None
 ) -> Response:
+    kind = "invalid_request_error" if status < 500 else "server_error"
     detail = OpenAIErrorDetail(message=one_line(message), type=kind, param=param, code=code)
     return Response(
         OpenAIErrorBody(error=detail).model_dump_json(), status, media_type="application/json"
@@ -202,7 +198,12 @@ def router(engine: Engine, work: Work) -> APIRouter:
             )
         vectors = await work.answer(engine.encoder.encode, texts)
         as_base64 = body.encoding_format == "base64"
-        shown = [_base64(vector) if as_base64 else vector.tolist() for vector in vectors]
+        shown = [
+            base64.b64encode(vector.astype("<f4").tobytes()).decode()  # [D] float32
+            if as_base64
+            else vector.tolist()
+            for vector in vectors
+        ]
         tokens = sum(map(count_tokens, texts))
         return {
             "object": "list",
@@ -307,7 +308,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 def count_tokens(text: str) -> int:
     """Words and punctuation marks of a text, as counts of usage."""
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return len(_TOKEN.findall(text))
 
 
 _MAX_TEXTS = 2048  # of a request, as with OpenAI
@@ -331,8 +332,3 @@ def _checked_texts(given: str | list[str]) -> list[str]:
             f"input has {total:,} characters, the limit is {_MAX_TOTAL:,}; split the request"
         )
     return texts
-
-
-def _base64(vector: NDArray[np.float32]) -> str:
-    """[D] float32 as little-endian bytes."""
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
