@@ -21,7 +21,6 @@ from memnet.types import (
     Quote,
     SlotWeight,
     Statement,
-    StatementChange,
 )
 
 _NOTHING = "Nothing similar is stored."
@@ -370,7 +369,14 @@ def show_statements(statements: Sequence[Statement]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for one in statements:
-        lines = (_told(one), *_structure(one), *map(_changed, one.changes))
+        lines = [_told(one)]
+        if one.subject:  # "Ann | moved to | Paris"
+            relation = one.relation if one.polarity else f"not: {one.relation}"
+            parts = filter(None, (one.subject, relation, *one.values))
+            lines.append(f"  {text_line(' | '.join(parts))}")
+        for change in one.changes:
+            by = "" if change.text is None else f' by "{text_line(change.text)}"'
+            lines.append("  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}"))
         table.add_row(Text(_held(one)), Text("\n".join(lines)))
     print_table(console, table)
 
@@ -389,14 +395,6 @@ def _held(one: Statement) -> str:
     return f"{held} (standing)" if one.standing else held
 
 
-def _structure(one: Statement) -> tuple[str, ...]:
-    """Subject, relation and values, where they are known: "Ann | moved to | Paris"."""
-    if not one.subject:
-        return ()
-    relation = one.relation if one.polarity else f"not: {one.relation}"
-    return ("  " + text_line(" | ".join(filter(None, (one.subject, relation, *one.values)))),)
-
-
 def _told(one: Statement) -> str:
     """The text and its source id, with what the text does not say itself."""
     known = [text_line(one.source)]
@@ -405,11 +403,6 @@ def _told(one: Statement) -> str:
     if (told := _day(one.told)) != _day(one.valid_from):
         known.append(f"said {told}")
     return f"{text_line(one.text)}  ({', '.join(known)})"
-
-
-def _changed(change: StatementChange) -> str:
-    by = "" if change.text is None else f' by "{text_line(change.text)}"'
-    return "  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
 
 
 def _day(seconds: float) -> str:
