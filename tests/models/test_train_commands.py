@@ -1,35 +1,18 @@
 """``memnet train`` as a user runs it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memnet import Engine
-from memnet.cli.main import run
 from memnet.reader.checkpoint import load_calibration
-from tests.conftest import EXAMPLES
-
-Memnet = Callable[..., tuple[str, str]]
+from tests.conftest import EXAMPLES, Memnet
 
 
 @pytest.fixture
 def store(saltmere: Engine) -> str:
     return saltmere.info().path
-
-
-@pytest.fixture
-def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
-    """Run a command in this process; gives what it printed to standard output and error."""
-
-    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
-        capsys.readouterr()
-        assert run([*map(str, arguments)]) == code
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    return call
 
 
 def test_a_reader_is_trained_among_what_the_store_finds(

@@ -7,36 +7,20 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memnet import Engine
 from memnet.cli import options
-from memnet.cli.main import run
 from memnet.cli.settings import store_path
+from tests.conftest import Memnet
 from tests.waiting import completed, without_coverage
-
-Memnet = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
 def store(saltmere: Engine) -> str:
     return saltmere.info().path
-
-
-@pytest.fixture
-def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
-    """Run a command in this process; gives what it printed to standard output and error."""
-
-    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
-        capsys.readouterr()
-        assert run([*map(str, arguments)]) == code
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    return call
 
 
 def _lines(path: Path, *rows: object) -> Path:

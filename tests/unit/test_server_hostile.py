@@ -24,19 +24,9 @@ from tests.serving import open_toy, serving
 from tests.waiting import until
 
 _text = st.text(max_size=40) | st.sampled_from(
-    [
-        "",
-        "..",
-        "../../etc/passwd",
-        "a/pages",
-        "a/pages/1.png",
-        "%00",
-        "\x00",
-        "notes",
-        "\ud800",
-        "𝕏" * 9,
-    ]
-)
+    ["", "..", "../../etc/passwd", "a/pages", "a/pages/1.png", "%00", "\x00", "notes", "\ud800",
+     "𝕏" * 9]
+)  # fmt: skip
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | _text | st.just(10**400)
 _lists = st.lists(_scalars, max_size=3)
 _objects = st.dictionaries(_text, _scalars | _lists, max_size=3)
