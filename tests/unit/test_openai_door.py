@@ -184,7 +184,7 @@ def test_prompts_of_chat_pages_are_answered_without_the_memory(
 ) -> None:
     monkeypatch.delattr(Engine, "ask")
     for task, answer in (
-        ('Generate a title. JSON format: { "title": "..." }', {"title": 'Who built the "tags" of the'}),
+        ('Generate a title. { "title": "..." }', {"title": 'Who built the "tags" of the'}),
         ('Generate 1-3 tags. { "tags": ["a"] }', {"tags": ["General"]}),
         ('Suggest follow-ups. { "follow_ups": ["a"] }', {"follow_ups": []}),
         ('Generate queries. { "queries": ["a"] }', {"queries": []}),
