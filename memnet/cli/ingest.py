@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.output import is_quiet, is_verbose, shows_bar, source_name
-from memnet.errors import InputError
+from memnet.cli.output import is_quiet, is_verbose, show_note, shows_bar, source_name
+from memnet.errors import InputError, StoreBusyError
 from memnet.loaders.formats import FORMATS, format_by_name
 from memnet.loaders.signatures import UNKNOWN
 
 if TYPE_CHECKING:
-    from memnet.engine import Engine
     from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
     from memnet.ingest.selection import ReadOptions
@@ -65,9 +64,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     "header is the relation, the first cell of its row the subject).",
 )
 @click.option(
-    "--key",
-    metavar="COLUMN",
-    help="With --facts: the column of subjects.  [default: the first]",
+    "--key", metavar="COLUMN", help="With --facts: the column of subjects.  [default: the first]"
 )
 @click.option(
     "--as",
@@ -123,6 +120,7 @@ def ingest(
     exclude: tuple[str, ...],
     conversation: bool,
     follow: bool,
+    learn: bool,
     capacity: int | None,
     namespace: str | None,
     as_json: bool,
@@ -148,15 +146,12 @@ def ingest(
     read_as = "conversation" if conversation else read_as
     reporter = _ProblemReporter()
     with ExitStack() as stack:
-        engine = stack.enter_context(options.open_engine(create=True, messages=capacity, **opening))
+        messages = {"capacity": capacity, "learn": learn}
+        engine = stack.enter_context(options.open_engine(create=True, messages=messages, **opening))
         given: dict[str, Any] = {
-            "namespace": namespace or "",
-            "facts": facts,
-            "key": key,
-            "read_as": read_as,
-            "exclude": exclude,
-            "on_problem": reporter.report,
-        }
+            "namespace": namespace or "", "facts": facts, "key": key, "read_as": read_as,
+            "exclude": exclude, "on_problem": reporter.report,
+        }  # fmt: skip
         updates: Iterator[WatchReport] = iter(())
         with _progress_bar(paths, ReadOptions(facts, key, read_as, exclude)) as advance:
             if follow:
@@ -176,24 +171,16 @@ def ingest(
             _follow(updates, paths, as_json=as_json)
         else:
             sys.stdout.flush()
-            _encode_full(engine)
-
-
-def _encode_full(engine: "Engine") -> None:
-    """Replace quick vectors, until all are full or the user interrupts."""
-    from memnet.errors import StoreBusyError
-
-    with _vectors_bar(engine.store.quick.counts()) as advance:
-        try:
-            engine.encode_full(on_progress=advance)
-        except StoreBusyError as error:
-            _log.warning("full vectors are left for the next ingest: %s", error)
+            with _vectors_bar(engine.store.quick.counts()) as done:
+                try:
+                    engine.encode_full(on_progress=done)
+                except StoreBusyError as error:
+                    _log.warning("full vectors are left for the next ingest: %s", error)
 
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
     """Print what each change of the folders did, until the user interrupts."""
-    if not is_quiet():
-        click.echo(f"Watching {', '.join(paths)}; Ctrl+C to stop.", err=True)
+    show_note(f"Watching {', '.join(paths)}; Ctrl+C to stop.")
     with suppress(KeyboardInterrupt):
         for report in updates:
             if as_json:

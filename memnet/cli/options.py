@@ -213,36 +213,20 @@ def open_engine(
     encoder: str | None = None,
     device: str | None = None,
     index: str | None = None,
-    told: int | None = None,
-    messages: int | None = None,
-    learn: bool = True,
-    lock_seconds: float | None = None,
-    threads: int | None = None,
+    **settings: Any,
 ) -> "Engine":
-    """Open the memory that ``--store`` or its defaults name.
-
-    ``told`` and ``messages`` are the capacities for statements and for slots of messages, from
-    which statements are learned unless ``learn`` is False. ``lock_seconds`` is how long a write
-    waits for another writer, None for the default; ``threads`` are the cores to use, None for all.
-    """
+    """Open the memory that ``--store`` or its defaults name, with some settings of ``Config``."""
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.encoders.weights import check_early
 
     check_early()
-    from memnet.config import Config, IndexConfig, MessageConfig, StoreConfig, TellConfig
+    from memnet.config import Config, IndexConfig, StoreConfig
     from memnet.engine import Engine
 
-    config = Config(
-        device=device_name(device),
-        threads=threads or 0,
-        store=StoreConfig(index=IndexConfig(kind=kind)),
-        tell=TellConfig(capacity=told),
-        messages=MessageConfig(capacity=messages, learn=learn),
-    )
-    if lock_seconds is not None:
-        config = config.model_copy(update={"lock_seconds": lock_seconds})
+    store_config = StoreConfig(index=IndexConfig(kind=kind))
+    config = Config(device=device_name(device), store=store_config, **settings)
     where = store_path(store)
     engine = Engine.open(
         where, create=create, config=config, answerer=model, reader=reader, encoder=encoder

@@ -120,20 +120,21 @@ def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") 
     alike even so show their ids.
     """
     texts = {item.id: " ".join(item.text.split()) for item in evidence}
-    labels = [shorten(name, _MAX_LABEL) for _, name in slots]
-    shared = _repeated(labels)
-    for index, (slot, name) in enumerate(slots):
+
+    def with_text(label: str, slot: int, name: str) -> str:
         text = texts.get(slot, name)
-        if labels[index] in shared and not name.startswith(text):
-            label = text if text.startswith(name) else f"{shorten(name, _MAX_NAME)}: {text}"
-            labels[index] = shorten(label, _MAX_LABEL)
-    shared = _repeated(labels)
-    for index, (slot, _) in enumerate(slots):
-        if labels[index] in shared:
-            number = f" (slot {slot})"
-            labels[index] = f"{shorten(labels[index], _MAX_LABEL - len(number))}{number}"
+        if name.startswith(text):
+            return label
+        begun = text if text.startswith(name) else f"{shorten(name, _MAX_NAME)}: {text}"
+        return shorten(begun, _MAX_LABEL)
+
+    def with_id(label: str, slot: int, _name: str) -> str:
+        number = f" (slot {slot})"
+        return f"{shorten(label, _MAX_LABEL - len(number))}{number}"
+
+    labels = [shorten(name, _MAX_LABEL) for _, name in slots]
+    for longer in (with_text, with_id):
+        counts = Counter(labels)
+        pairs = zip(labels, slots, strict=True)
+        labels = [longer(one, *slot) if counts[one] > 1 else one for one, slot in pairs]
     return labels
-
-
-def _repeated(labels: Sequence[str]) -> set[str]:
-    return {label for label, count in Counter(labels).items() if count > 1}

@@ -100,12 +100,7 @@ def serve(
 @options.device
 @options.namespace(help="Read and write only here.")
 @options.store
-def mcp(
-    read_only: bool,
-    namespace: str | None,
-    store: StorePlace | None,
-    **opening: Any,
-) -> None:
+def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **opening: Any) -> None:
     """Serve the memory over the Model Context Protocol.
 
     An assistant or editor starts this command itself and talks to it over standard input and

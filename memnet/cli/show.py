@@ -8,20 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.output import collapse_spaces, is_quiet, shorten, source_name, text_line
+from memnet.cli.output import collapse_spaces, shorten, show_note, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.dates import local_time
 from memnet.text.english import overlapping, query_terms, sentences
-from memnet.types import (
-    Answer,
-    Candidate,
-    Change,
-    Eviction,
-    Evidence,
-    Quote,
-    SlotWeight,
-    Statement,
-)
+from memnet.types import Answer, Candidate, Change, Eviction, Evidence, Quote, SlotWeight, Statement
 
 _NOTHING = "Nothing similar is stored."
 _MAX_EVIDENCE = 5
@@ -68,9 +59,8 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
 
     With ``explained`` also what each hop attended to.
     """
-    if not is_quiet():
-        for note in answer.notes:
-            click.echo(f"Note: {note}.", err=True)
+    for note in answer.notes:
+        show_note(f"Note: {note}.")
     _show_result(make_console(), answer)
     if explained:
         explain(answer)

@@ -61,7 +61,7 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with options.open_engine(store, create=True, told=capacity) as engine:
+        with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
         show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:

@@ -74,9 +74,7 @@ class ProgressLines:
     """Prints a line of progress a minute, on a terminal and in a log alike."""
 
     def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        show: Callable[[str], None] = show_note,
+        self, clock: Callable[[], float] = time.monotonic, show: Callable[[str], None] = show_note
     ) -> None:
         self._clock = clock
         self._show = show

@@ -77,7 +77,7 @@ def text(
     )
     if report.unusable and not as_json:
         show_note(
-            f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
+            f"{report.unusable} questions give no stored document as 'gold'; they were left out."
         )
 
 
@@ -228,9 +228,7 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
 
 def _show(report: "EpochReport") -> None:
     scores = ", ".join(f"{name} {100 * (1 - lost):.1f} %" for name, lost in report.errors.items())
-    show_note(
-        f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s",
-    )
+    show_note(f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s")
 
 
 @train.command()
@@ -241,12 +239,7 @@ def _show(report: "EpochReport") -> None:
 @options.device
 @options.store
 @options.as_json
-def confidence(
-    train_files: tuple[Path, ...],
-    out: Path,
-    as_json: bool,
-    **opening: Any,
-) -> None:
+def confidence(train_files: tuple[Path, ...], out: Path, as_json: bool, **opening: Any) -> None:
     """Learn how often the reader is right about the documents of a store.
 
     Each file has a JSON object a line: {"question", "answers": [...]}; no answers where the store

@@ -22,12 +22,12 @@ from memnet.engine import Engine
 from memnet.server import answers, openai, pdf, sources
 from memnet.server.errors import (
     ERROR_RESPONSES,
-    CatchErrors,
     NotFoundError,
+    catch_errors,
     error_response,
     handle_errors,
 )
-from memnet.server.metrics import AnswerHead, CountRequests, Metrics
+from memnet.server.metrics import Metrics, answer_head, count_requests
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
 from memnet.server.work import Work, make_full_vectors
@@ -70,10 +70,10 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
         middleware=[
-            Middleware(AnswerHead),
-            Middleware(CountRequests, metrics=metrics),
+            Middleware(answer_head),
+            Middleware(count_requests, metrics=metrics),
             Middleware(Security, settings=settings),
-            Middleware(CatchErrors),
+            Middleware(catch_errors),
         ],
     )
     handle_errors(app)

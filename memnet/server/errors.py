@@ -99,14 +99,10 @@ def handle_errors(app: FastAPI) -> None:
         return error_response(error.status_code, str(error.detail), headers=error.headers)
 
 
-class CatchErrors:
+def catch_errors(app: ASGIApp) -> ASGIApp:
     """ASGI middleware that turns unexpected exceptions (bugs) into responses."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
         async def note(message: Message) -> None:
@@ -115,8 +111,10 @@ class CatchErrors:
             await send(message)
 
         try:
-            await self._app(scope, receive, note)
+            await app(scope, receive, note)
         except Exception as error:
             if started or scope["type"] != "http":
                 raise
             await error_response(*describe(error))(scope, receive, send)
+
+    return handle

@@ -49,17 +49,12 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-class CountRequests:
+def count_requests(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     """ASGI middleware that notes each request in ``Metrics``."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         status = 500
         started = time.perf_counter()
@@ -70,25 +65,25 @@ class CountRequests:
                 status = message["status"]
             await send(message)
 
-        self._metrics.in_flight += 1
+        metrics.in_flight += 1
         try:
-            await self._app(scope, receive, note)
+            await app(scope, receive, note)
         finally:
-            self._metrics.in_flight -= 1
+            metrics.in_flight -= 1
             # Only what is declared is a label: else each path that a scanner tries would be kept.
             route = getattr(scope.get("route"), "path", _UNKNOWN)
             method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
-            self._metrics.count(method, route, status, time.perf_counter() - started)
+            metrics.count(method, route, status, time.perf_counter() - started)
+
+    return handle
 
 
-class AnswerHead:
+def answer_head(app: ASGIApp) -> ASGIApp:
     """ASGI middleware: every route of ``GET`` answers ``HEAD``, too (RFC 9110, 9.1)."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # servers send no body then (ASGI, HTTP)
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return handle
