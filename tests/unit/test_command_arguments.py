@@ -52,14 +52,6 @@ def test_an_error_about_a_value_names_the_variable_that_it_comes_from(
     assert f"Invalid value for {named}" in typed(*arguments, code=2)
 
 
-def test_an_option_at_the_head_of_the_settings_file_is_sent_to_its_table(typed: Typed) -> None:
-    Path("mine.toml").write_text("top-k = 3\n")
-    error = typed("--config", "mine.toml", "ask", "Who?", code=1)
-    assert "unknown key 'top-k'; put it below [ask] or [search]" in error
-    Path("mine.toml").write_text("tob-k = 3\n")
-    assert "unknown key 'tob-k'" in typed("--config", "mine.toml", "ask", "Who?", code=1)
-
-
 def test_a_folder_or_a_file_of_several_sources_is_forgotten_whole(typed: Typed) -> None:
     below = Path("notes/sub")
     below.mkdir(parents=True)
@@ -94,12 +86,6 @@ def test_an_export_replaces_no_file_unasked(typed: Typed) -> None:
     typed("export", "memory.zip", "--force")
     typed("import", "memory.zip", "--store", "copy")
     assert "Ann likes tea." in typed("history", "--store", "copy")
-
-
-def test_a_picture_is_said_to_need_ocr(typed: Typed) -> None:
-    Path("photo.jpg").write_bytes(b"no picture at all")
-    error = typed("ingest", "photo.jpg", code=1)
-    assert "photo.jpg: has the suffix '.jpg' of images: text in pictures is not recognised" in error
 
 
 def test_nothing_is_cut_where_output_is_no_terminal(
