@@ -160,13 +160,18 @@ def evaluate(
       memnet eval questions.jsonl --json
       memnet eval qa1_valid.txt
     """
+    from memnet.learning.evaluation import evaluate as ask_all
+    from memnet.learning.evaluation import read_questions
     from memnet.stories.answers import read_story_questions
 
     if plot is not None:
         check_plot(plot)
     stories = read_story_questions(questions)
     if stories is None:
-        result = _ask_lines(questions, hops, namespace, opening)
+        asked = read_questions(questions)
+        with options.open_engine(**opening) as engine, _progress(len(asked)) as bar:
+            counted = partial(bar.update, 1)
+            result = ask_all(engine, asked, hops=hops, namespace=namespace, on_answer=counted)
     else:
         result = _ask_stories(questions, stories, hops, opening)
     if plot is not None:
@@ -176,17 +181,6 @@ def evaluate(
         return
     for name, value in result.model_dump(by_alias=True, exclude={"reliability"}).items():
         click.echo(f"{name:<17} {_shown(value)}")
-
-
-def _ask_lines(
-    questions: Path, hops: int | None, namespace: str | None, opening: dict[str, Any]
-) -> "Evaluation":
-    from memnet.learning.evaluation import evaluate as run
-    from memnet.learning.evaluation import read_questions
-
-    asked = read_questions(questions)
-    with options.open_engine(**opening) as engine, _progress(len(asked)) as bar:
-        return run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
 
 
 def _ask_stories(

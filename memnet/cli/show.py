@@ -272,27 +272,25 @@ def show_hops(answer: Answer) -> None:
         wanted = f' looked for "{text_line(hop.query)}"' if hop.query else ""
         table = _table(f"Hop {hop.hop}{wanted}", *columns)
         for weight in hop.weights[:_MAX_WEIGHTS]:
-            parts = _parts(weight, answer.hops[0].weights) if scored else ()
-            table.add_row(_share(weight.weight), _slot(weight), *parts)
+            row = [_share(weight.weight), _slot(weight)]
+            if scored:
+                parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
+                row += [*(f"{part:.2f}" for part in parts), _reason(weight, answer.hops[0].weights)]
+            table.add_row(*row)
         print_table(console, table)
     if answer.units:
-        _show_units(console, answer)
+        evidence = {item.id: item for item in answer.evidence}
+        table = _table("Inside the passages", "place", what="text, supporting words marked")
+        for unit in answer.units:
+            item = evidence.get(unit.evidence)
+            place = item.place or item.title if item else source_name(unit.source)
+            table.add_row(_share(unit.weight), _marked_words(console, unit), one_line(place))
+        print_table(console, table)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
             table.add_row(_share(weight.weight), _slot(weight))
         print_table(console, table)
-
-
-def _show_units(console: Console, answer: Answer) -> None:
-    """Print what the last hop attended to inside the passages, with the supporting words."""
-    evidence = {item.id: item for item in answer.evidence}
-    table = _table("Inside the passages", "place", what="text, supporting words marked")
-    for unit in answer.units:
-        item = evidence.get(unit.evidence)
-        place = item.place or item.title if item else source_name(unit.source)
-        table.add_row(_share(unit.weight), _marked_words(console, unit), one_line(place))
-    print_table(console, table)
 
 
 def _marked_words(console: Console, unit: Quote) -> Text:
@@ -324,11 +322,6 @@ def _table(title: str, *columns: str, what: str = "slot") -> Table:
 
 def _slot(weight: SlotWeight) -> str:
     return one_line(weight.title) or source_name(weight.source)
-
-
-def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
-    parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
-    return *(f"{part:.2f}" for part in parts), _reason(weight, known)
 
 
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:

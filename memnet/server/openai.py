@@ -164,7 +164,9 @@ def router(engine: Engine, work: Work) -> APIRouter:
     def answer(question: str, messages: list[ChatMessage]) -> tuple[CitedText, dict[str, int]]:
         task = task_answer(question)
         cited = CitedText(task, ()) if task is not None else answer_text(engine.ask(question))
-        return cited, _usage(messages, cited.text)
+        read, said = sum(count_tokens(one.text()) for one in messages), count_tokens(cited.text)
+        usage = {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
+        return cited, usage
 
     @routes.post("/chat/completions")
     async def chat(body: ChatRequest) -> Response:
@@ -241,14 +243,6 @@ def _annotations(cited: CitedText) -> list[dict[str, Any]]:
         }
         for one in cited.citations
     ]
-
-
-def _usage(messages: list[ChatMessage], answer: str) -> dict[str, int]:
-    asked = sum(count_tokens(one.text()) for one in messages)
-    answered = count_tokens(answer)
-    return {
-        "prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered,
-    }  # fmt: skip
 
 
 def _chunks(head: dict[str, Any], cited: CitedText, usage: dict[str, int] | None) -> Iterator[str]:

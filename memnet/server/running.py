@@ -30,7 +30,8 @@ def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str]
     server = server_of(create_app(engine, settings))
     with listening(settings.host, settings.port) as listener, _stopping_quietly():
         engine.preload()
-        on_listening(_url(listener))
+        host, port = listener.getsockname()[:2]
+        on_listening(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         server.run(sockets=[listener])
 
 
@@ -85,11 +86,6 @@ def _stopping_quietly() -> Iterator[None]:
     finally:
         for one, handler in zip(signals, before, strict=True):
             signal.signal(one, handler)
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 # That a client has to send the head of a request: it fits into a few packets.
