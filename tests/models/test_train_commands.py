@@ -28,18 +28,14 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     examples.write_text("\n".join(map(json.dumps, rows)))
     files = ("--train", examples, "--dev", examples, "--threads", 1, "--store", store)
     out = tmp_path / "reader"
-    shown, err = memnet(
-        "train", "reader", *files, "--made", 4, "--found", "--passes", 1, "--out", out
-    )
+    given = ("--made", 4, "--found", "--passes", 1, "--out", out)
+    shown, err = memnet("train", "reader", *files, *given)
     assert shown.startswith("Best score on dev examples ")
     assert shown.endswith(f" %; the reader is in {out}.\n")
     assert "loss " in err
     again = tmp_path / "again"
-    result = json.loads(
-        memnet("train", "reader", *files, "--start", out, "--passes", 1, "--json", "--out", again)[
-            0
-        ]
-    )
+    given = ("--start", out, "--passes", 1, "--json", "--out", again)
+    result = json.loads(memnet("train", "reader", *files, *given)[0])
     assert result.keys() == {"dev", "reader"}
     assert 0 <= result["dev"] <= 1
     notes = json.loads((again / "reader.json").read_text())["trained"]
@@ -59,12 +55,10 @@ def test_confidence_is_learned_for_a_copy_of_the_reader(
     assert load_calibration(tmp_path / "reader") is not None
     question = "In which town was the builder of the Orre Light born?"
     asked = ("ask", question, "--store", store, "--json")
-    first, second = (
-        json.loads(memnet(*asked, *reader)[0]) for reader in ((), ("--reader", tmp_path / "reader"))
-    )
+    first = json.loads(memnet(*asked)[0])
+    second = json.loads(memnet(*asked, "--reader", tmp_path / "reader")[0])
     assert first["answer"] == second["answer"]
     assert first["confidence"] != second["confidence"]
-    _, err = memnet(
-        "train", "confidence", *files, "--reader", "sentences", "--out", tmp_path / "x", code=1
-    )
+    given = ("--reader", "sentences", "--out", tmp_path / "x")
+    _, err = memnet("train", "confidence", *files, *given, code=1)
     assert "only answers that a reader of spans gives can be calibrated" in err

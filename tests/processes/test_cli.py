@@ -167,39 +167,6 @@ def test_ask_for_people_with_an_explanation(store: Path) -> None:
     assert nothing.stdout.startswith("The memory does not hold the answer.")
 
 
-def test_evidence_shows_its_text_and_not_a_long_path(tmp_path: Path) -> None:
-    folder = tmp_path.joinpath(*("a folder of a long name",) * 5)
-    folder.mkdir(parents=True)
-    (folder / "towers.md").write_text(
-        "# Towers of the coast\n\n## Skerry Vane\n\nThe board met in the winter of 1871, and after "
-        "long disputes over the price of granite it resolved that the tower of Skerry Vane should "
-        "be designed by Maren Oldfield, who had been an assistant to the surveyor.\n"
-    )
-    (folder / "facts.tsv").write_text("Skerry Vane\tdesigned by\tMaren Oldfield\n")
-
-    def memnet(*arguments: str, where: Path) -> str:
-        return completed(
-            [sys.executable, "-m", "memnet", *arguments, "--store", tmp_path / "store"],
-            cwd=where,
-            # A terminal of 80 columns without bold letters.
-            env={**os.environ, "FORCE_COLOR": "1", "TERM": "dumb"},
-        ).stdout
-
-    memnet("ingest", str(folder), where=tmp_path)
-    question = "Who designed the tower of Skerry Vane?"
-    for where in (tmp_path, Path("/")):
-        shown = memnet("ask", question, where=where)
-        assert all(len(line) <= 80 for line in shown.splitlines())
-        assert "designed by **Maren Oldfield**" in shown.replace("\n      ", " ")
-        assert "Towers of the coast > Skerry Vane (…" in shown
-        assert "towers.md)" in shown
-        assert str(tmp_path) not in shown
-        assert "Skerry Vane designed by **Maren Oldfield** (…" in shown
-    near = memnet("ask", question, where=folder)
-    assert "Towers of the coast > Skerry Vane (towers.md)\n" in near
-    assert "Skerry Vane designed by **Maren Oldfield** (facts.tsv)\n" in near
-
-
 def test_a_life_of_a_store(tmp_path: Path) -> None:
     store = tmp_path / "store"
     _ = (tmp_path / "a.txt").write_text("The lamp at Kestle burns seal oil.")

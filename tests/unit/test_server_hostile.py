@@ -146,10 +146,7 @@ _WRONG = 200_000
         ("/ask", {"question": "Who?"} | {f"x{n}": 1 for n in range(_WRONG)}),
         ("/tell", {f"x{n}": 1 for n in range(_WRONG)}),
         ("/v1/chat/completions", {"model": "memnet", "messages": [1] * _WRONG}),
-        (
-            "/v1/chat/completions",
-            {"model": "memnet", "messages": [{"role": "user", "content": [1] * _WRONG}]},
-        ),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [1] * _WRONG}]}),
         ("/v1/embeddings", {"model": "memnet", "input": [1] * _WRONG}),
     ],
 )
@@ -185,11 +182,11 @@ def _call(client: httpx.Client, method: str, parameters: Any) -> httpx.Response:
     return client.post("/mcp", json=body, headers={"Accept": "application/json, text/event-stream"})
 
 
-@pytest.mark.parametrize("cursor", ["9" * 5000, "9" * 30, "-1", "²", "१", "", "x", "1.0"])
-def test_cursors_of_strangers_are_told_apart(client: httpx.Client, cursor: str) -> None:
-    error = _call(client, "resources/list", {"cursor": cursor}).json()["error"]
-    assert error["code"] == -32602
-    assert "cursor" in error["message"]
+def test_cursors_of_strangers_are_told_apart(client: httpx.Client) -> None:
+    for cursor in ("9" * 5000, "9" * 30, "-1", "²", "१", "", "x", "1.0"):
+        error = _call(client, "resources/list", {"cursor": cursor}).json()["error"]
+        assert error["code"] == -32602
+        assert "cursor" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -207,10 +204,8 @@ def test_of_many_wrong_arguments_of_a_tool_one_is_looked_for(
 
     monkeypatch.setattr(mcp_server, "_first_problem", counting)
     with serving(toy_engine) as client:
-        result = _call(client, "tools/call", {"name": name, "arguments": arguments}).json()[
-            "result"
-        ]
-    assert result["isError"]
+        called = _call(client, "tools/call", {"name": name, "arguments": arguments})
+    assert called.json()["result"]["isError"]
     assert all(count <= 3 for count in counted)
 
 

@@ -56,9 +56,11 @@ def test_without_an_answer_in_it_the_sentence_nearest_to_the_question_is_shown()
     assert _shown("One. Two.", ["yes"]).endswith("\n      One.\n")
 
 
-def test_on_a_terminal_the_answer_is_bold() -> None:
+def test_on_a_terminal_the_answer_is_bold(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "It was built by Ann Rank."
     assert "built by \x1b[1mAnn Rank\x1b[0m." in _shown(text, ["Ann Rank"], terminal=True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert "built by **Ann Rank**." in _shown(text, ["Ann Rank"], terminal=True)
 
 
 @pytest.mark.parametrize(
