@@ -55,7 +55,7 @@ def open_page(browser: Any, toy_engine: Engine) -> Iterator[Open]:
             page.set_default_timeout(20_000)
             page.on("pageerror", lambda error: problems.append(str(error)))
             # The browser reports what the policy refuses as an error.
-            page.on("console", lambda one: one.type == "error" and problems.append(one.text))
+            page.on("console", lambda one: problems.extend([one.text] * (one.type == "error")))
             page.add_init_script(
                 "addEventListener('securitypolicyviolation', (event) => "
                 "console.error('policy: ' + event.violatedDirective))"

@@ -28,8 +28,8 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     examples.write_text("\n".join(map(json.dumps, rows)))
     files = ("--train", examples, "--dev", examples, "--threads", 1, "--store", store)
     out = tmp_path / "reader"
-    given = ("--made", 4, "--found", "--passes", 1, "--out", out)
-    shown, err = memnet("train", "reader", *files, *given)
+    made = ("--made", 4, "--found", "--passes", 1, "--out", out)
+    shown, err = memnet("train", "reader", *files, *made)
     assert shown.startswith("Best score on dev examples ")
     assert shown.endswith(f" %; the reader is in {out}.\n")
     assert "loss " in err

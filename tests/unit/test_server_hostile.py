@@ -146,7 +146,10 @@ _WRONG = 200_000
         ("/ask", {"question": "Who?"} | {f"x{n}": 1 for n in range(_WRONG)}),
         ("/tell", {f"x{n}": 1 for n in range(_WRONG)}),
         ("/v1/chat/completions", {"model": "memnet", "messages": [1] * _WRONG}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [1] * _WRONG}]}),
+        (
+            "/v1/chat/completions",
+            {"model": "memnet", "messages": [{"role": "user", "content": [1] * _WRONG}]},
+        ),
         ("/v1/embeddings", {"model": "memnet", "input": [1] * _WRONG}),
     ],
 )
