@@ -29,10 +29,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memnet.errors import EncoderMismatchError, StoreError
-from memnet.storage.files import ModelFolders, Uploads, is_member
+from memnet.storage.files import ModelFolders, Uploads, add_file, is_member
 from memnet.storage.overview import connected
-from memnet.storage.place import files_folder, place_name, store_place
-from memnet.storage.postgres.address import is_address
+from memnet.storage.place import files_folder, is_address, place_name, store_place
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import checks
 from memnet.storage.tables.checked import (
@@ -465,8 +464,7 @@ def _fill(place: str | Path, reader: _Reader, uploads: str | None = None) -> Non
         store.fill(lambda connection: _fill_tables(connection, reader, prefix, is_address(place)))
         for member in reader.files:
             with reader.archive.open(member) as content:
-                owner = store.models if member.startswith("models/") else store.uploads
-                owner.add_file(member, content)
+                add_file(store.path, member, content)
 
 
 def _fill_tables(connection: Connection, reader: _Reader, uploads: str, on_server: bool) -> None:

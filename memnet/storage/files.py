@@ -68,10 +68,6 @@ class ModelFolders:
             for file in self._files(name)
         }
 
-    def add_file(self, member: str, content: IO[bytes]) -> None:
-        """Write a file under the name that it has in a bundle, readable as the store's others."""
-        _add_file(self._store, member, content)
-
     def share_rights(self, name: str) -> None:
         """Let whoever may read the store's database read a model of it, and nobody else."""
         rights = stat.S_IMODE((self._store / DATABASE).stat().st_mode)
@@ -173,10 +169,6 @@ class Uploads:
         }
         return {name: file for name, file in found.items() if _UPLOAD_MEMBER.fullmatch(name)}
 
-    def add_file(self, member: str, content: IO[bytes]) -> None:
-        """Write a file under the name that it has in a bundle, for this user alone."""
-        _add_file(self._store, member, content)
-
     def _holds(self, path: Path) -> bool:
         return path.is_relative_to(self._folder) and ".." not in path.parts
 
@@ -203,7 +195,8 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _add_file(store: Path, member: str, content: IO[bytes]) -> None:
+def add_file(store: Path, member: str, content: IO[bytes]) -> None:
+    """Write a file of a store under the name that it has in a bundle, for this user alone."""
     if not is_member(member):
         raise ValueError(f"{member} is not a file of a store")
     path = store / member

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from memnet.storage.place import DATABASE, StorePlace
-from memnet.storage.postgres.address import Address, is_address
+from memnet.storage.place import DATABASE, Address, StorePlace, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.folder import FolderLock
 from memnet.storage.tables import slots

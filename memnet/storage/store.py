@@ -15,21 +15,20 @@ from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.backend import Backend, DenseIndex, Result
 from memnet.storage.files import ModelFolders, Uploads
 from memnet.storage.lexical import Bm25Index
-from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.scope import EVERYWHERE, Scope
+from memnet.storage.place import Address, is_address
 from memnet.storage.sqlite.folder import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, keep_inherited
-from memnet.storage.tables.contents import Contents
-from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.contents import Contents, Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.vectors import QuickVectors
 from memnet.storage.values import (
+    EVERYWHERE,
     Encode,
     EncodePassages,
     Hits,
@@ -38,9 +37,8 @@ from memnet.storage.values import (
     NewSlot,
     NewSource,
     PutCounts,
-    Slot,
+    Scope,
     StoreCounts,
-    Symbols,
     ToDevice,
 )
 
@@ -55,7 +53,7 @@ class _Process:
     bm25: Bm25Index
 
 
-class MemoryStore:
+class MemoryStore(slots.SlotReads):
     """Slots on disk, searched by vector, by words and by symbol.
 
     May be used from several threads and processes at once. Any number read; one writes, and a
@@ -317,11 +315,7 @@ class MemoryStore:
                 found = self._process.bm25.search(self.connection, terms, limit, hidden)
             if found is None:
                 found = self.connection.text.search(terms, limit, scope, hidden)
-        mask = np.arange(limit) < len(found)
-        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
-        hits.ids[mask] = [slot for slot, _ in found]
-        hits.scores[mask] = [score for _, score in found]
-        return hits
+        return Hits.padded([slot for slot, _ in found], [score for _, score in found], limit)
 
     def search_terms(self, terms: Iterable[str], max_slots: int) -> dict[str, NDArray[np.int64]]:
         """The slots whose title or text has each term, in any of its endings, whatever the scope.
@@ -330,47 +324,6 @@ class MemoryStore:
         """
         with self.reading():
             return self._process.bm25.postings(self.connection, list(terms), max_slots)
-
-    def search_symbolic(
-        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
-    ) -> dict[str, list[int]]:
-        """Ids of the slots about each of the named symbols.
-
-        At most ``limit`` passages a name, and as many facts of each of its relations: one relation
-        with very many facts hides no other.
-        """
-        return slots.about(self.connection, names, limit, scope)
-
-    def search_mentions(
-        self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
-    ) -> dict[str, list[int]]:
-        """Ids of the passages that mention each name.
-
-        A name that more than ``max_slots`` slots mention says little and is left out.
-        """
-        return slots.mentioning(self.connection, names, max_slots, scope)
-
-    def fetch(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order, valid or not; others are left out."""
-        return slots.fetch(self.connection, [int(slot) for slot in ids])
-
-    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order, which a search of the same commit found.
-
-        Raises:
-            StoreError: one is not stored, though something in the store refers to it.
-        """
-        fetched = self.fetch(ids)
-        if len(fetched) != len(ids):
-            raise missing("a slot that its indexes refer to")
-        return fetched
-
-    def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
-        """The last ``limit`` passages, in the order in which they came.
-
-        Sources follow each other as they first came, and passages as they stand in their source.
-        """
-        return slots.last_passages(self.connection, limit, scope)
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all passages that hold now, in rising order: [N] int64."""
@@ -406,14 +359,6 @@ class MemoryStore:
         if len(keys.ids) != len(ids):
             raise missing("a slot that its indexes refer to")
         return keys
-
-    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
-        """What each slot is about, and what it mentions; slots without any symbol are left out."""
-        return slots.symbols(self.connection, (int(slot) for slot in ids))
-
-    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
-        """The names of symbols by their ids."""
-        return slots.symbol_names(self.connection, symbols)
 
     def count_slots(self) -> int:
         """How many slots are stored."""

@@ -79,10 +79,7 @@ def filled(
 class AgainstNumPy(RuleBasedStateMachine):
     """Up to 200 vectors: every search compares all that could be among the hits exactly."""
 
-    @initialize(
-        kind=st.sampled_from(sorted(_KINDS)),
-        on_device=st.booleans(),
-    )
+    @initialize(kind=st.sampled_from(sorted(_KINDS)), on_device=st.booleans())
     def start(self, kind: str, on_device: bool) -> None:
         import tempfile
 

@@ -18,7 +18,7 @@ from psycopg.types.array import ListBinaryDumper
 from psycopg.types.numeric import Int8BinaryDumper
 
 from memnet.errors import StoreBusyError, StoreError
-from memnet.storage.postgres.address import Address
+from memnet.storage.place import Address
 from memnet.storage.tables.checked import IN_LIST, Row, Values
 from memnet.storage.values import VectorData
 
@@ -82,10 +82,7 @@ class Session:
         self._process = os.getpid()
         try:
             self._server = psycopg.connect(
-                **given,
-                autocommit=True,
-                prepare_threshold=1,
-                cursor_factory=psycopg.RawCursor,
+                **given, autocommit=True, prepare_threshold=1, cursor_factory=psycopg.RawCursor
             )
             self._server.prepared_max = _STATEMENTS
             # One type for all integers: each set of types of parameters is a statement to prepare.

@@ -129,11 +129,7 @@ class Journal(Part):
             namespace: that they are in; None for all.
         """
         within, own = of_namespace(namespace)
-        chosen = (
-            f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
-            Values(names),
-            *own,
-        )
+        chosen = (f"(SELECT id FROM source WHERE name {IN_LIST} {within})", Values(names), *own)
         connection = self._connection
         entries = connection.rows(
             f"SELECT id, told_at, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import IN_LIST, Values, checked_count, checked_rows, damaged
 from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.tables.journal import Journal
+from memnet.storage.values import EVERYWHERE, Scope
 
 _MAX_COUNT = 1000  # up to which mentions of a symbol are counted
 # Slots of a session among which the last one is looked for: of a message that was replaced the

@@ -381,9 +381,7 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
     for table, name in (("evicted_source", "name"), ("eviction", "source")):
         connection.execute(
-            f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
-            Values(names),
-            *own,
+            f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}", Values(names), *own
         )
     return len(doomed)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage.tables import slots, sources
+from memnet.storage.tables import slots
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -100,9 +100,7 @@ class Statements(Part):
         """Ids of the last statements that were told in a namespace, or in all, rising."""
         within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
-            f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?",
-            *own,
-            count,
+            f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?", *own, count
         )
         return sorted(row[0] for row in rows)
 
@@ -124,20 +122,14 @@ class Statements(Part):
         # An index over the namespace would be gone through as a whole.
         within, own = of_namespace(namespace, column="coalesce(namespace, '')")
         rows = self._connection.rows(
-            f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
-            Values(ids),
-            *own,
+            f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}", Values(ids), *own
         )
         return {row[0] for row in rows}
 
     def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
         """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
         within, own = of_namespace(namespace, "WHERE")
-        rows = self._connection.rows(
-            f"SELECT slot FROM statement {within} ORDER BY slot",
-            *own,
-        )
-        return np.fromiter((row[0] for row in rows), np.int64)
+        return self._connection.ids(f"SELECT slot FROM statement {within} ORDER BY slot", *own)
 
     def within_ever(self, namespace: str | None) -> Within:
         """The statements of a namespace, or all, whenever they held, for a vector search."""
@@ -153,12 +145,12 @@ class Statements(Part):
         connection = self._connection
         known = self._ids.get(namespace, np.zeros(0, np.int64))
         within, own = of_namespace(namespace)
-        rows = connection.rows(
+        new = connection.ids(
             f"SELECT slot FROM statement WHERE slot > ? {within} ORDER BY slot",
             int(known[-1]) if len(known) else 0,
             *own,
         )
-        ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))
+        ids = np.append(known, new)
         # Ids of a transaction that is not committed may be given to other slots after all.
         if not connection.changing:
             self._ids[namespace] = ids
@@ -227,8 +219,7 @@ class Statements(Part):
         """Messages and statements that were evicted from a namespace, or from all, in order."""
         within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
-            f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id",
-            *own,
+            f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id", *own
         )
         found: list[Eviction] = []
         for source, where, kind, evicted in checked_rows(rows, "an eviction", str, str, str, float):
@@ -247,7 +238,7 @@ class Statements(Part):
         with self._rows.changing():
             connection = self._connection
             number = checked_count(connection.property("last_told") or 0) + 1
-            while sources.namespaces(connection, [f"told/{number}"]):
+            while connection.one("SELECT 1 FROM source WHERE name = ?", f"told/{number}"):
                 number += 1
             connection.set_property("last_told", str(number))
         return f"told/{number}"

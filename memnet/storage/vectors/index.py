@@ -243,10 +243,7 @@ class VectorIndex:
         ids = np.concatenate([part[0] for part in found])
         scores = np.concatenate([part[1] for part in found])
         order = best(scores, limit)
-        mask = np.arange(limit) < len(order)
-        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
-        hits.ids[mask], hits.scores[mask] = ids[order], scores[order]
-        return hits
+        return Hits.padded(ids[order], scores[order], limit)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Vectors of ids [K] int64: [K, D] float32, and [K] bool which of them the index holds."""
