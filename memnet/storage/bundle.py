@@ -142,9 +142,7 @@ class _Head(BaseModel):
 def export_bundle(store: MemoryStore, path: str | os.PathLike[str]) -> int:
     """Write all of a store as a bundle, of one commit; returns how many slots it holds.
 
-    Args:
-        store: to read.
-        path: of the file, which appears whole or not at all; one that is there is replaced.
+    The file appears whole or not at all; one that is there is replaced.
 
     Raises:
         StoreError: the file can't be written, or the store can't be read.
@@ -160,14 +158,10 @@ def import_bundle(
     fingerprint: str,
     dimension: int,
 ) -> None:
-    """Make a store from a bundle, which appears whole or not at all.
+    """Make a store from a bundle, of which nothing is trusted; it appears whole or not at all.
 
-    Args:
-        bundle: a file that ``export_bundle`` made; nothing in it is trusted.
-        path: a folder that is new or empty, or an address whose schema holds no store, or an empty
-            one.
-        fingerprint: of the encoder that is to be used with the store.
-        dimension: D, width of its vectors.
+    ``path`` is a folder that is new or empty, or an address whose schema holds no store, or an
+    empty one; fingerprint and dimension are those of the encoder that is to be used with the store.
 
     Raises:
         EncoderMismatchError: the bundle's vectors are of another encoder.
@@ -199,10 +193,6 @@ def import_bundle(
 
 def copy_store(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
     """Copy all of a store, as it is at one commit, by way of a bundle; gives how many slots it has.
-
-    Args:
-        source: its folder, or its address on PostgreSQL.
-        target: as ``import_bundle`` takes it.
 
     Raises:
         InputError: an address can't be used.
@@ -286,11 +276,7 @@ def _head(connection: Connection, uploads: str) -> _Head:
 
 
 def _pages(connection: Connection, table: _Table) -> Iterator[list[Row]]:
-    """The rows of a table by rising keys, some at a time.
-
-    Raises:
-        StoreError: they can't be read, or a column holds a value of another type.
-    """
+    """The rows of a table by rising keys, some at a time, with their types checked."""
     columns, key = (", ".join(f'"{one}"' for one in some) for some in (table.types, table.key))
     given = ", ".join("?" * len(table.key))
     places = [list(table.types).index(column) for column in table.key]
@@ -312,11 +298,7 @@ def _pages(connection: Connection, table: _Table) -> Iterator[list[Row]]:
 
 
 def _check_types(table: _Table, rows: Sequence[Sequence[Any]]) -> None:
-    """Check the types of all values, and that numbers are in the range of what memnet counts.
-
-    Raises:
-        ValueError: one is wrong.
-    """
+    """Check the types of all values, and that numbers are in the range of what memnet counts."""
     if not {*map(len, rows)} <= {len(table.types)}:
         raise ValueError(f"a row of {table.name} has another number of values")
     for (name, kind), values in zip(table.types.items(), zip(*rows, strict=True), strict=True):
@@ -452,10 +434,7 @@ def _fill_folder(folder: Path, reader: _Reader) -> None:
 def _fill(place: str | Path, reader: _Reader, uploads: str | None = None) -> None:
     """Make a store, and fill it in one transaction.
 
-    Args:
-        place: a folder or an address.
-        reader: of the bundle.
-        uploads: what paths of uploads begin with; None for the place's own.
+    ``uploads`` is what paths of uploads begin with; None for the place's own.
     """
     head = reader.head
     store = MemoryStore(place, fingerprint=head.encoder, dimension=head.dimension, create=True)

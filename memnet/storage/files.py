@@ -46,11 +46,7 @@ class ModelFolders:
         return self._store / _MODELS / name
 
     def new_folder(self, name: str) -> Path:
-        """The folder to save a model in.
-
-        Raises:
-            StoreError: a link stands in its place, which may lead anywhere.
-        """
+        """The folder to save a model in; a link in its place may lead anywhere, and is refused."""
         folder = self.folder(name)
         if folder.is_symlink() or folder.parent.is_symlink():
             raise StoreError(f"{folder} is a link or lies in one; remove it to save a model there")
@@ -107,12 +103,8 @@ class Uploads:
         """Put a file in its place for the block; if that raises, what was there before stays.
 
         One at a time, as the store's writer. What a process that was killed left on its way is
-        removed.
-
-        Args:
-            name: of the file, without a folder, valid on every system.
-            content: is copied from where it stands.
-            namespace: of its sources.
+        removed. ``name`` has no folder and is valid on every system; ``content`` is copied from
+        where it stands; ``namespace`` is that of its sources.
 
         Raises:
             StoreError: it can't be written.
@@ -181,11 +173,7 @@ def _folder_name(namespace: str) -> str:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder for this user alone.
-
-    Raises:
-        StoreError: a link stands in its place, which may lead anywhere.
-    """
+    """Make a folder for this user alone; a link in its place may lead anywhere, and is refused."""
     if folder.is_symlink():
         raise StoreError(f"{folder} is a link; remove it to keep uploads there")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -47,11 +47,7 @@ def overview(place: StorePlace) -> Overview | None:
 
 
 def stored_fingerprint(place: StorePlace) -> str | None:
-    """The fingerprint of the encoder that a store was made with; None if there is no store.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
+    """The fingerprint of the encoder that a store was made with; None if there is no store."""
     with connected(place) as found:
         if found is None or not found.schema_version:
             return None
@@ -59,13 +55,7 @@ def stored_fingerprint(place: StorePlace) -> str | None:
 
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:
-    """The first ids of the sources of a namespace that start with a prefix; none without a store.
-
-    Waits for no server longer than a second.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
+    """The first ids of the sources of a namespace that start with a prefix."""
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
@@ -81,13 +71,7 @@ def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[st
 
 
 def list_namespaces(place: StorePlace) -> list[str]:
-    """The names of a store's namespaces but for the default one; none without a store.
-
-    Waits as ``list_sources``.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
+    """The names of a store's namespaces but for the default one; none without a store."""
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
@@ -134,17 +118,9 @@ def _locking_process(path: Path) -> int | None:
 
 @contextmanager
 def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
-    """A connection to the database of a store, whose schema stays as it is.
+    """A connection to the database of a store, whose schema stays as it is; None without a store.
 
-    Args:
-        place: of the store.
-        timeout: seconds that a server may take to answer.
-
-    Yields:
-        None without a store.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
+    A server may take ``timeout`` seconds to answer. Errors are those of ``overview``.
     """
     found = _connect(place, timeout)
     try:

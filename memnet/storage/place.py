@@ -113,11 +113,7 @@ def hide_passwords(text: str) -> str:
 
 
 def check_driver() -> None:
-    """Check that psycopg is there, before a module that imports it is imported.
-
-    Raises:
-        DependencyError: it is not installed.
-    """
+    """Check that psycopg is there, before a module that imports it is imported."""
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
@@ -198,11 +194,7 @@ def _checked_index(name: str) -> IndexKind:
 
 
 def store_place(given: str | os.PathLike[str]) -> StorePlace:
-    """The place that a path or a text names; nothing need be there.
-
-    Raises:
-        InputError: an address can't be used, or was made a path.
-    """
+    """The place that a path or a text names; nothing need be there."""
     text = os.fspath(given)
     if is_address(text):
         Address.parse(text)

@@ -71,7 +71,7 @@ class MemoryStore(slots.SlotReads):
         config: StoreConfig | None = None,
         to_device: ToDevice | None = None,
     ) -> None:
-        """Open a store.
+        """Open a store, or make it with ``create`` if there is none.
 
         Args:
             path: its folder, or its address, ``postgresql://user@host/database?schema=notes``.
@@ -80,8 +80,7 @@ class MemoryStore(slots.SlotReads):
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
             config: settings; None for the defaults.
-            to_device: copies vectors to another device, to be compared there; None for the
-                processor.
+            to_device: copies vectors to another device, to be compared there.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
@@ -136,16 +135,9 @@ class MemoryStore(slots.SlotReads):
     def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
         """Be the one writer of the store until the block ends.
 
-        At its end the vector index of a folder is saved if its file lacks much by now.
-
-        Args:
-            wait: seconds to wait for another writer; None for the store's ``lock_seconds``.
-            sources_only: whether the block only puts and deletes sources, which many may do at once
-                where the store is on a database server.
-
-        Raises:
-            StoreBusyError: another thread or process is writing.
-            StoreError: the store is read-only.
+        At its end the vector index of a folder is saved if its file lacks much by now. ``wait`` is
+        how many seconds another writer is waited for; None for the store's ``lock_seconds``. The
+        rest is as ``Backend.writing``.
         """
         process = self._process
         timeout = self._lock_seconds if wait is None else wait
@@ -159,11 +151,7 @@ class MemoryStore(slots.SlotReads):
     def changing(self, advance: bool = True) -> Iterator[None]:
         """Let every change inside the block be one commit; such blocks may be nested.
 
-        Args:
-            advance: False if no slot is added, ended or deleted: indexes stay as they are.
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
+        Arguments and errors as ``Connection.transaction`` and ``writing``.
         """
         with self.writing(), self.connection.transaction(advance):
             yield
@@ -183,9 +171,6 @@ class MemoryStore(slots.SlotReads):
         the digests of files, by path, all of whose sources are stored then. ``encode_passages``
         encodes the key texts of passages, where that is not ``encode``, and says whether full
         vectors are to replace its own (``quick``).
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
         """
         with self.writing(sources_only=True):
             return self._retrying(
@@ -260,11 +245,7 @@ class MemoryStore(slots.SlotReads):
         return self._process.backend.retrying(change)
 
     def fill(self, write: Callable[[Connection], None]) -> None:
-        """Let ``write`` insert all rows of an empty store, in one commit.
-
-        Raises:
-            StoreError: the store is not empty; or as ``writing``.
-        """
+        """Let ``write`` insert all rows of an empty store, in one commit."""
         with self.changing():
             if self.connection.one("SELECT 1 FROM source LIMIT 1") is not None:
                 raise StoreError(f"{self.place} is not empty; choose a place without a store")
@@ -350,11 +331,7 @@ class MemoryStore(slots.SlotReads):
         return Keys(wanted[stored], vectors[stored], is_fact[stored], tuple(relations[stored]))
 
     def existing_keys(self, ids: Sequence[int]) -> Keys:
-        """Key vectors of the slots with these ids, which a search of the same commit found.
-
-        Raises:
-            StoreError: as ``fetch_existing``.
-        """
+        """Key vectors of the slots with these ids; errors as ``fetch_existing``."""
         keys = self.keys(ids)
         if len(keys.ids) != len(ids):
             raise missing("a slot that its indexes refer to")
@@ -398,11 +375,7 @@ class MemoryStore(slots.SlotReads):
         return len(symbols), len(vectors)
 
     def delete_unused(self) -> None:
-        """Delete symbols and vectors that nothing uses.
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
-        """
+        """Delete symbols and vectors that nothing uses."""
         with self.changing(advance=False):
             self.connection.delete_unused(*checks.unused(self.connection))
 
@@ -449,16 +422,7 @@ class MemoryStore(slots.SlotReads):
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
-    """What the store is kept in.
-
-    Args:
-        place: a folder, or the address of a database.
-        create: whether a store may be made.
-        lock_seconds: how long a write waits for another writer.
-
-    Raises:
-        StoreError: there is no store, or it can't be made.
-    """
+    """What the store is kept in: a folder, or a database by its address."""
     if is_address(place):
         address = Address.parse(place)
         # Whoever has no server need not have its driver.

@@ -359,11 +359,7 @@ class Scope:
     past: bool = False
 
     def __post_init__(self) -> None:
-        """Check the conditions.
-
-        Raises:
-            InputError: one is of no form that ``Scope`` documents.
-        """
+        """Check the conditions; an InputError for one of no form that ``Scope`` documents."""
         where = self.where or {}
         if not isinstance(where, Mapping):
             raise InputError(
@@ -416,9 +412,7 @@ class Scope:
     def sql(self, metadata: MetadataCondition) -> tuple[str, list[Any]]:
         """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters.
 
-        Args:
-            metadata: gives a condition on the metadata, and parameters, for a key and a value of
-                ``where``; ``Connection.metadata``.
+        ``metadata`` is ``Connection.metadata``.
         """
         statement, parameters = "", list[Any]()
         if self.namespace is not None:

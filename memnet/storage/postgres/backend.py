@@ -58,11 +58,7 @@ class PostgresBackend(Backend):
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:
-        """Connect; ``create`` says whether a store may be made.
-
-        Raises:
-            StoreError: there is no store, or the server can't be used.
-        """
+        """Connect; ``create`` says whether a store may be made."""
         self._address = address
         self.place = address.shown
         self.folder = address.cache_folder()

@@ -84,11 +84,7 @@ class PostgresConnection(Connection):
     )
 
     def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
-        """Connect, without changing the schema; each server may take so long to answer.
-
-        Raises:
-            StoreError: no server can be reached, or the store is newer than this version.
-        """
+        """Connect, without changing the schema; each server may take so long to answer."""
         self.changing = False
         self.text = self._text = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
@@ -110,7 +106,6 @@ class PostgresConnection(Connection):
             raise
 
     def close(self) -> None:
-        """As ``Connection.close``; in a forked child it stays the parent's."""
         with self._guard:
             self._closed = True
             self.session.close()
@@ -218,7 +213,6 @@ class PostgresConnection(Connection):
         return sorted(row[0] for row in rows)
 
     def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
-        """As ``Connection.new_symbols``: another writer may have stored some meanwhile."""
         some = sorted(names)
         self.insert("symbol", ("name",), ((name,) for name in some), new_only=True)
         return dict(self.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(some)))
@@ -290,10 +284,9 @@ class PostgresConnection(Connection):
         return int.from_bytes(digest, "big", signed=True)
 
     def take_lock(self, key: int, timeout: float) -> bool:
-        """Take an advisory lock: of the transaction under way, or else of the session.
+        """Take an advisory lock, of the transaction under way or else of the session.
 
-        Returns:
-            Whether it was taken within ``timeout`` seconds.
+        Gives whether it was taken within ``timeout`` seconds.
         """
         kind = "xact_lock" if self.changing else "lock"
         until = time.monotonic() + timeout

@@ -63,11 +63,7 @@ class Session:
     """One session. Statements are those of ``Connection``; errors are psycopg's."""
 
     def __init__(self, address: Address, connect_seconds: float) -> None:
-        """Connect; each server of the address may take so many seconds to answer.
-
-        Raises:
-            StoreError: the server can't be reached, or refuses.
-        """
+        """Connect; each server of the address may take so many seconds to answer."""
         settings = {**_SETTINGS, "search_path": f"{address.quoted_schema}, public"}
         options = [address.parameters.get("options", "")]
         for name, value in settings.items():

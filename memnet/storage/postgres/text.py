@@ -176,11 +176,7 @@ class _Tokenizer:
         )
 
     def vectors(self, slots: Sequence[tuple[int, str, str]]) -> list[tuple[int, int, str]]:
-        """Slots as rows of ``slot_text``: id, number of words, words with their positions.
-
-        Args:
-            slots: ids, titles and texts.
-        """
+        """Ids, titles and texts as rows of ``slot_text``: id, number of words, words and positions."""
         self._put(slots)
         words: dict[int, dict[str, list[str]]] = {slot: {} for slot, _, _ in slots}
         lengths = dict.fromkeys(words, 0)

@@ -68,9 +68,6 @@ class SqliteConnection(Connection):
 
         ``read_only`` says that nobody may write there. ``trusted`` is the ``schema_counter`` at
         which its schema was found to be memnet's own.
-
-        Raises:
-            StoreError: the file is no database, is damaged, or is newer than this version.
         """
         self.changing = False
         self.text = Fts5Index(self)

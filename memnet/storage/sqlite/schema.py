@@ -238,11 +238,7 @@ def _spaced(statement: object) -> str:
 
 
 def foreign(statements: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
-    """The first thing in a schema that memnet did not make, as kind and name.
-
-    Args:
-        statements: kind, name and statement of each thing, as SQLite lists them.
-    """
+    """The first thing in a schema, as kind, name and statement, that memnet did not make."""
     known = _known_schema()
     for kind, name, statement in statements:
         own = str(name).startswith(("sqlite_", "slot_text_")) and kind in ("table", "index")

@@ -1,4 +1,7 @@
-"""Values of columns, each checked before it is used: a store may come from anyone."""
+"""Values of columns, each checked before it is used: a store may come from anyone.
+
+Each ``checked_`` function raises a StoreError for what memnet does not write.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -69,11 +72,7 @@ class Values:
 
 
 def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
-    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass.
-
-    Raises:
-        StoreError: one holds another.
-    """
+    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass."""
     for row in rows:
         if tuple(map(type, row)) != types:
             raise damaged(what)
@@ -81,11 +80,7 @@ def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
 
 
 def checked_slot(row: Row) -> Slot:
-    """A slot from the columns ``SLOT_COLUMNS``.
-
-    Raises:
-        StoreError: a column does not hold what memnet puts there.
-    """
+    """A slot from the columns ``SLOT_COLUMNS``."""
     slot = Slot(
         *row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14], bool(row[15])]
     )
@@ -103,11 +98,7 @@ def checked_slot(row: Row) -> Slot:
 def checked_told(
     row: Row, relation_vector: NDArray[np.float32], changes: tuple[ChangeBy, ...]
 ) -> Told:
-    """A statement from its columns, in the order of ``Statements``, its relation and its changes.
-
-    Raises:
-        StoreError: a column does not hold what memnet puts there.
-    """
+    """A statement from its columns, in the order of ``Statements``."""
     slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
     certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
     standing, speaker, start, end = row[16:20]
@@ -158,11 +149,7 @@ def _is_span(start: object, end: object, text: str) -> bool:
 
 
 def _parsed(value: object, what: str) -> Any:
-    """The value of a column of JSON.
-
-    Raises:
-        StoreError: it is not JSON.
-    """
+    """The value of a column of JSON."""
     try:
         return json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError) as error:
@@ -170,11 +157,7 @@ def _parsed(value: object, what: str) -> Any:
 
 
 def checked_texts(value: object) -> tuple[str, ...]:
-    """Texts from a column of JSON.
-
-    Raises:
-        StoreError: it holds something else.
-    """
+    """Texts from a column of JSON."""
     if value == "[]":
         return ()
     texts = _parsed(value, "a list of a statement")
@@ -184,11 +167,7 @@ def checked_texts(value: object) -> tuple[str, ...]:
 
 
 def checked_places(value: object) -> tuple[tuple[int, str], ...]:
-    """Offsets with texts, from a column of JSON.
-
-    Raises:
-        StoreError: it holds something else, or the offsets do not rise.
-    """
+    """Rising offsets with texts, from a column of JSON."""
     if value == "[]":
         return ()
     pairs = _parsed(value, "the place of a slot")
@@ -203,11 +182,7 @@ def checked_places(value: object) -> tuple[tuple[int, str], ...]:
 
 
 def checked_metadata(value: object) -> dict[str, Any]:
-    """The metadata of a source.
-
-    Raises:
-        StoreError: it is no JSON object.
-    """
+    """The metadata of a source, from a column of JSON."""
     if value == "{}":
         return {}
     metadata = _parsed(value, "the metadata of a source")
@@ -222,11 +197,7 @@ def _nesting(value: Any) -> int:
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as [K, D] float32, from rows of float16.
-
-    Raises:
-        StoreError: one has another width, or a component that is not finite.
-    """
+    """Stored vectors as [K, D] float32, from rows of float16, which must be finite."""
     if not {*map(type, blobs)} <= {bytes} or not {*map(len, blobs)} <= {2 * dimension}:
         raise damaged("a vector")
     rows = np.frombuffer(b"".join(blobs), "<f2").astype(np.float32).reshape(-1, dimension)
@@ -236,15 +207,7 @@ def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]
 
 
 def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int64]:
-    """Rows of three integers as [M, 3] int64.
-
-    Args:
-        rows: of subjects, relations, objects or slots of facts.
-        symbols: which of the columns hold symbols.
-
-    Raises:
-        StoreError: one holds another value, or what can't be the number of a symbol.
-    """
+    """Rows of three integers as [M, 3] int64; ``symbols`` are the columns that hold symbols."""
     # So many rows are read here that one pass in C over all values is worth its line.
     if not {*map(type, chain.from_iterable(rows))} <= {int}:
         raise damaged("a link")
@@ -256,11 +219,7 @@ def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int
 
 
 def checked_kind(value: object) -> SourceKind:
-    """The kind of a source.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """The kind of a source."""
     for kind in get_args(SourceKind):
         if value == kind:
             return cast(SourceKind, kind)
@@ -268,11 +227,7 @@ def checked_kind(value: object) -> SourceKind:
 
 
 def checked_integer(value: object) -> int:
-    """An integer of 64 bits from a column of any type.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """An integer of 64 bits from a column of any type."""
     try:
         number = int(str(value))
     except ValueError as error:
@@ -283,11 +238,7 @@ def checked_integer(value: object) -> int:
 
 
 def checked_count(value: object) -> int:
-    """A number that memnet counts up from zero, such as an id.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """A number that memnet counts up from zero, such as an id."""
     number = checked_integer(value)
     if not 0 <= number <= _MAX_COUNT:
         raise damaged("a number")
@@ -295,11 +246,7 @@ def checked_count(value: object) -> int:
 
 
 def checked_time(value: object) -> float:
-    """Seconds since the epoch.
-
-    Raises:
-        StoreError: it is another value, or far in the future.
-    """
+    """Seconds since the epoch."""
     if not isinstance(value, float) or not 0 <= value <= _MAX_TIME:
         raise damaged("a time")
     return value

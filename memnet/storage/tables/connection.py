@@ -42,9 +42,6 @@ def check_version(place: str, version: int, is_own: bool) -> None:
     """Check the schema version of a database; 0 is an empty one.
 
     ``is_own`` says whether it has the mark of a released version.
-
-    Raises:
-        StoreError: this version of memnet can't read it.
     """
     if version and not is_own:
         raise StoreError(
@@ -217,11 +214,7 @@ class Connection(ABC):
         return known[key]
 
     def only(self, statement: str, *parameters: Any) -> Row:
-        """The row of a statement that always gives one.
-
-        Raises:
-            StoreError: it gives none.
-        """
+        """The row of a statement that always gives one."""
         row = self.one(statement, *parameters)
         if row is None:
             raise missing("a row of its own description")
@@ -342,11 +335,7 @@ class Connections:
         self._closed = False
 
     def connection(self) -> Connection:
-        """The calling thread's own connection.
-
-        Raises:
-            StoreError: it can't be opened, or ``close`` was called.
-        """
+        """The calling thread's own connection."""
         owner: _Owner | None = getattr(self._local, "owner", None)
         if owner is not None:
             return owner.connection

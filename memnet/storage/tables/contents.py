@@ -207,9 +207,8 @@ class Facts(Part):
     def outgoing(self, symbols: Iterable[int], scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
         """The relations of the facts about some symbols.
 
-        Returns:
-            [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
-            relation's number is that of its key vector.
+        [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
+        relation's number is that of its key vector.
         """
         connection = self._connection
         within, parameters = _within(connection, scope)
@@ -224,14 +223,9 @@ class Facts(Part):
     def follow(
         self, pairs: Iterable[tuple[int, int]], scope: Scope = EVERYWHERE
     ) -> NDArray[np.int64]:
-        """The facts of some subjects and relations.
+        """The facts of some pairs of a symbol and a relation.
 
-        Args:
-            pairs: (symbol, relation).
-            scope: which sources to look in.
-
-        Returns:
-            [M, 3] int64: index of the pair, the symbol of the fact's object, and its slot.
+        [M, 3] int64: index of the pair, the symbol of the fact's object, and its slot.
         """
         connection = self._connection
         within, parameters = _within(connection, scope)
@@ -251,11 +245,7 @@ class Facts(Part):
         return checked_links(rows, symbols=[0, 2])
 
     def relation_keys(self, relations: Sequence[int]) -> tuple[list[str], NDArray[np.float32]]:
-        """For each relation what names it in any store (32 hex digits), and its key vector.
-
-        Returns:
-            R names, and [R, D] float32.
-        """
+        """What names each of R relations in any store (32 hex digits), and its key [R, D] float32."""
         digests, vectors = text_vectors.by_id(self._connection, relations, self._rows.dimension)
         return [digest.hex() for digest in digests], vectors
 

@@ -56,14 +56,10 @@ class SourceSlots(NamedTuple):
 
 
 def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
-    """Add slots to sources; their vectors are stored already.
+    """Add slots to sources, in a transaction; gives their ids, which no slot ever had.
 
-    Args:
-        connection: in a transaction.
-        new: a statement is run for all of them: one for each source would cost more than its rows.
-
-    Returns:
-        Their ids, which no slot ever had.
+    Their vectors are stored already. A statement is run for all of them: one for each source would
+    cost more than its rows.
     """
     added = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
     ids = connection.new_ids("slot", len(added))

@@ -68,12 +68,9 @@ class Statements(Part):
     def ids_about(
         self, symbols: Iterable[str], namespace: str | None = None, limit: int = _ALL
     ) -> list[int]:
-        """Ids of the statements about some symbols, rising.
+        """Ids of statements about some normalised symbols, rising; of each the last ``limit``.
 
-        Args:
-            symbols: names of subjects, aliases of them, or names in them; normalised.
-            namespace: to look in; None for all.
-            limit: of each symbol the last ones.
+        Symbols are names of subjects, aliases of them, or names in statements.
         """
         within, own = of_namespace(namespace)
         found: set[int] = set()
@@ -188,13 +185,9 @@ class Statements(Part):
     ) -> list[int]:
         """Statements beyond ``capacity``: first ended ones, then the least used, then the oldest.
 
-        Standing ones count, and stay. Those that messages made come and go with these.
-
-        Args:
-            capacity: most statements that should stay.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
-            keep: ids of slots that stay in any case.
+        Standing ones count, and stay, as do those in ``keep``. Those that messages made come and go
+        with these. ``at`` is now, in seconds since the epoch; usage halves in ``half_life``
+        seconds.
         """
         said = {row[0] for row in self._connection.rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
         usage = [one for one in self.usage() if one.id not in said]
@@ -306,12 +299,10 @@ class Statements(Part):
             )
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
-        """Raise the usage of statements and messages; ids of other slots are passed over.
+        """Raise the usage of statements and messages by attention weights, summed over reads.
 
-        Args:
-            weights: attention weight that each slot got, summed over reads.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
+        Ids of other slots are passed over. ``at`` is now, in seconds since the epoch; usage halves
+        in ``half_life`` seconds.
 
         Source: Graves et al. 2016, Methods, "Dynamic memory allocation": what is written or read
         with a weight is used by so much. Reads free nothing here, and usage decays with time.
