@@ -58,9 +58,7 @@ __all__ = [
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "DATABASE": "memnet.storage.place",
-    "EVERYWHERE": "memnet.storage.values",
     "MemoryStore": "memnet.storage.store",
-    "Scope": "memnet.storage.values",
     "copy_store": "memnet.storage.bundle",
     "export_bundle": "memnet.storage.bundle",
     "import_bundle": "memnet.storage.bundle",
@@ -71,5 +69,4 @@ __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
-    """The public names."""
     return __all__

@@ -121,8 +121,6 @@ _MEMBERS = (_HEAD, _VECTORS, *(f"{table.name}.jsonl" for table in TABLES))
 
 
 class _Head(BaseModel):
-    """What a bundle says of itself."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal[1]

@@ -56,31 +56,29 @@ def stored_fingerprint(place: StorePlace) -> str | None:
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:
     """The first ids of the sources of a namespace that start with a prefix."""
-    with connected(place, _COMPLETE_SECONDS) as found:
-        if found is None:
-            return []
-        rows = found.rows(
-            "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
-            "ORDER BY name LIMIT ?",
-            namespace,
-            prefix,
-            prefix + chr(sys.maxunicode),
-            _MAX_LISTED,
-        )
-        return [row[0] for row in checked_rows(rows, "a source id", str)]
+    return _names(
+        place,
+        "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
+        "ORDER BY name LIMIT ?",
+        namespace,
+        prefix,
+        prefix + chr(sys.maxunicode),
+    )
 
 
 def list_namespaces(place: StorePlace) -> list[str]:
     """The names of a store's namespaces but for the default one; none without a store."""
+    return _names(
+        place,
+        "SELECT DISTINCT namespace FROM source WHERE namespace <> '' ORDER BY namespace LIMIT ?",
+    )
+
+
+def _names(place: StorePlace, statement: str, *parameters: str) -> list[str]:
+    """The names that a statement gives, up to a limit; none without a store."""
     with connected(place, _COMPLETE_SECONDS) as found:
-        if found is None:
-            return []
-        rows = found.rows(
-            "SELECT DISTINCT namespace FROM source WHERE namespace <> '' "
-            "ORDER BY namespace LIMIT ?",
-            _MAX_LISTED,
-        )
-        return [row[0] for row in checked_rows(rows, "a namespace", str)]
+        rows = () if found is None else found.rows(statement, *parameters, _MAX_LISTED)
+        return [row[0] for row in checked_rows(rows, "a source id or a namespace", str)]
 
 
 def writer(place: StorePlace) -> str | None:
@@ -133,11 +131,9 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
         return _connect_server(Address.parse(place), timeout)
-    folder = Path(place)
-    if not (folder / DATABASE).is_file():
-        return None
-    writable = os.access(folder, os.W_OK)
-    return SqliteConnection(folder / DATABASE, read_only=not writable)
+    database = Path(place) / DATABASE
+    read_only = not os.access(place, os.W_OK)
+    return SqliteConnection(database, read_only=read_only) if database.is_file() else None
 
 
 def _connect_server(address: Address, timeout: float) -> Connection | None:

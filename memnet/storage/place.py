@@ -140,7 +140,6 @@ def _split(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _parsed(text: str) -> dict[str, str]:
-    """The parameters of an address as libpq reads it."""
     check_driver()
     import psycopg
     from psycopg.conninfo import conninfo_to_dict

@@ -197,7 +197,6 @@ class ServerIndex(DenseIndex):
         return Hits.padded(ids[order], scores[order], limit)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """As ``DenseIndex.vectors``: none."""
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def info(self) -> IndexInfo:

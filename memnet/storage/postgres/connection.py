@@ -52,17 +52,15 @@ _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete w
 _OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
 # Of columns that are inserted as arrays; others are texts.
 _TYPES = {"id": "bigint", "digest": "bytea", "data": "halfvec"}
-_REFERENCES = (
-    ("slot_key", "symbol", "symbol"),
-    ("slot_key", "slot", "slot"),
-    ("mention", "symbol", "symbol"),
-    ("mention", "slot", "slot"),
-    ("link", "subject", "symbol"),
-    ("link", "object", "symbol"),
-    ("link", "relation", "vector"),
-    ("link", "slot", "slot"),
-    ("statement_name", "symbol", "symbol"),
-)
+# Columns without a foreign key, and the tables that they refer to.
+_REFERENCES = tuple(
+    one.split()
+    for one in (
+        "slot_key symbol symbol", "slot_key slot slot", "mention symbol symbol",
+        "mention slot slot", "link subject symbol", "link object symbol", "link relation vector",
+        "link slot slot", "statement_name symbol symbol",
+    )
+)  # fmt: skip
 _ANALYZED = "source, vector, slot, symbol, slot_key, mention, link, slot_text"
 _MANY = 500  # new slots between two looks at whether the planner knows of them
 _Result = TypeVar("_Result")
@@ -264,7 +262,6 @@ class PostgresConnection(Connection):
         return Revision(row[0], row[1], 0)
 
     def problems(self) -> list[str]:
-        """As ``Connection.problems``; files and types are the server's matter."""
         found: list[str] = []
         for table, column, referred in _REFERENCES:
             (wrong,) = self.only(
@@ -430,7 +427,6 @@ class PostgresConnection(Connection):
             )
 
     def _read_schema_version(self) -> int:
-        """Version of the schema; 0 where there is none."""
         tables = "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'property'"
         if self.one(tables, self._address.schema) is None:
             return 0

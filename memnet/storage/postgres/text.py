@@ -176,7 +176,7 @@ class _Tokenizer:
         )
 
     def vectors(self, slots: Sequence[tuple[int, str, str]]) -> list[tuple[int, int, str]]:
-        """Ids, titles and texts as rows of ``slot_text``: id, number of words, words and positions."""
+        """Ids, titles and texts as rows of ``slot_text``: id, how many words, words and places."""
         self._put(slots)
         words: dict[int, dict[str, list[str]]] = {slot: {} for slot, _, _ in slots}
         lengths = dict.fromkeys(words, 0)

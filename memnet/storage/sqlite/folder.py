@@ -93,13 +93,6 @@ class FolderLock:
 
         Waits ``timeout`` seconds for another. Errors are those of ``Backend.writing``.
         """
-        self._acquire(timeout)
-        try:
-            yield self._depth == 1
-        finally:
-            self._release()
-
-    def _acquire(self, timeout: float) -> None:
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"
@@ -108,28 +101,26 @@ class FolderLock:
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"
             )
-        if self._depth:  # the thread has the file's lock already
-            self._depth += 1
-            return
         try:
-            self._file_lock.acquire(timeout=timeout)
-        except Timeout as error:
+            if not self._depth:  # else the thread has the file's lock already
+                self._file_lock.acquire(timeout=timeout)
+        except BaseException as error:
             self._thread_lock.release()
+            if not isinstance(error, Timeout):
+                raise
             raise StoreBusyError(
                 f"another process is writing to the store {self._folder}; "
                 "reading goes on, try this write again when it is done"
             ) from error
-        except BaseException:
-            self._thread_lock.release()
-            raise
         self._depth += 1
-
-    def _release(self) -> None:
-        if self._process == os.getpid():
-            self._depth -= 1
-            if not self._depth:
-                self._file_lock.release()
-            self._thread_lock.release()
+        try:
+            yield self._depth == 1
+        finally:
+            if self._process == os.getpid():
+                self._depth -= 1
+                if not self._depth:
+                    self._file_lock.release()
+                self._thread_lock.release()
 
     @contextmanager
     def try_writing(self) -> Iterator[bool]:
@@ -178,7 +169,6 @@ class FolderBackend(Backend):
     def vector_index(
         self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
     ) -> IndexCache:
-        """As ``Backend.vector_index``: a file of the folder."""
         return IndexCache(
             self.folder,
             fingerprint,

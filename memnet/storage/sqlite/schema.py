@@ -262,19 +262,9 @@ def _not_texts(column: str) -> str:
 def has_wrong_values(connection: Connection) -> bool:
     """Whether a column holds another type than its schema says, or what can't be used."""
     for table in (
-        "property",
-        "source",
-        "vector",
-        "quick_vector",
-        "slot",
-        "symbol",
-        "statement",
-        "tell",
-        "journal",
-        "evicted_source",
-        "statement_change",
-        "eviction",
-    ):
+        "property source vector quick_vector slot symbol statement tell journal evicted_source "
+        "statement_change eviction"
+    ).split():
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(
             f"typeof(\"{name}\") NOT IN ('{kind.lower()}', 'null')" for name, kind in columns

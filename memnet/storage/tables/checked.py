@@ -24,6 +24,11 @@ SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
     THEN (SELECT told_at FROM statement WHERE statement.slot = slot.id) END,
     slot.valid_from IS NOT NULL OR slot.used_at > 0"""
+# Fields of a statement, as ``Statements`` reads them.
+_TOLD_COLUMNS = (
+    "id source namespace text subject aliases relation values polarity certainty told valid_from "
+    "valid_until changed_by change reason standing speaker start end"
+).split()
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11  # seconds since the epoch: some 3,000 years
 _MAX_NESTING = 100  # ingest lets metadata be half as deep; pydantic writes 255 levels as JSON
@@ -99,53 +104,39 @@ def checked_told(
     row: Row, relation_vector: NDArray[np.float32], changes: tuple[ChangeBy, ...]
 ) -> Told:
     """A statement from its columns, in the order of ``Statements``."""
-    slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
-    certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
-    standing, speaker, start, end = row[16:20]
+    told = dict(zip(_TOLD_COLUMNS, row[:-1], strict=True))
+    text, change = told["text"], told["change"]
     if (
         tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
-        or polarity not in (0, 1)
-        or certainty not in get_args(Certainty)
-        or type(changed_by) not in (int, NoneType)
+        or told["polarity"] not in (0, 1)
+        or told["certainty"] not in get_args(Certainty)
+        or type(told["changed_by"]) not in (int, NoneType)
         or change not in (None, *get_args(Change))
-        or type(reason) not in (str, NoneType)
-        or standing not in (0, 1)
-        or type(speaker) not in (str, NoneType)
-        or not _is_span(start, end, text)
+        or type(told["reason"]) not in (str, NoneType)
+        or told["standing"] not in (0, 1)
+        or type(told["speaker"]) not in (str, NoneType)
+        or not (isinstance(told["start"], int) and isinstance(told["end"], int))
+        or told["end"] - told["start"] != len(text)
         or any(one.change not in get_args(Change) for one in changes)
     ):
-        raise damaged(f"statement {slot!r}")
+        raise damaged(f"statement {told['id']!r}")
     if change is None and changes:
-        changed_by, change, reason = changes[-1]
+        told |= changes[-1]._asdict()
+    until = told["valid_until"]
     return Told(
-        text=text,
-        subject=subject,
-        aliases=checked_texts(aliases),
-        relation=relation,
-        values=checked_texts(values),
-        polarity=bool(polarity),
-        certainty=certainty,
-        told=checked_time(told),
-        valid_from=checked_time(valid_from),
-        valid_until=None if valid_until is None else checked_time(valid_until),
+        **told
+        | {
+            "aliases": checked_texts(told["aliases"]),
+            "values": checked_texts(told["values"]),
+            "polarity": bool(told["polarity"]),
+            "told": checked_time(told["told"]),
+            "valid_from": checked_time(told["valid_from"]),
+            "valid_until": None if until is None else checked_time(until),
+            "standing": bool(told["standing"]),
+        },
         relation_vector=relation_vector,
-        id=slot,
-        source=source,
-        namespace=namespace,
-        changed_by=changed_by,
-        change=change,
-        reason=reason,
         changes=changes,
-        standing=bool(standing),
-        speaker=speaker,
-        start=start,
-        end=end,
     )
-
-
-def _is_span(start: object, end: object, text: str) -> bool:
-    """Whether a text is as long as its place in its source."""
-    return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
 
 
 def _parsed(value: object, what: str) -> Any:

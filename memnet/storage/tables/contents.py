@@ -245,7 +245,7 @@ class Facts(Part):
         return checked_links(rows, symbols=[0, 2])
 
     def relation_keys(self, relations: Sequence[int]) -> tuple[list[str], NDArray[np.float32]]:
-        """What names each of R relations in any store (32 hex digits), and its key [R, D] float32."""
+        """What names each of R relations in any store (32 hex digits), and its key [R, D]."""
         digests, vectors = text_vectors.by_id(self._connection, relations, self._rows.dimension)
         return [digest.hex() for digest in digests], vectors
 

@@ -89,7 +89,14 @@ class Sources(Part):
 
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
-        return namespaces(self._connection, names)
+        rows = self._connection.rows(
+            f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
+            Values(names),
+        )
+        found: dict[str, list[str]] = {}
+        for name, namespace in checked_rows(rows, "a source", str, str):
+            found.setdefault(name, []).append(namespace)
+        return found
 
     def start_run(self) -> None:
         """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
@@ -191,18 +198,6 @@ def states(connection: Connection, names: Iterable[str], namespace: str) -> dict
         Values(names),
     )
     return {name: SourceState(digest, origin) for name, digest, origin in rows}
-
-
-def namespaces(connection: Connection, names: Iterable[str]) -> dict[str, list[str]]:
-    """As ``Sources.namespaces``."""
-    rows = connection.rows(
-        f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
-        Values(names),
-    )
-    found: dict[str, list[str]] = {}
-    for name, namespace in checked_rows(rows, "a source", str, str):
-        found.setdefault(name, []).append(namespace)
-    return found
 
 
 def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewSource], PutCounts]:

@@ -99,7 +99,6 @@ class IndexCache(DenseIndex):
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
-        """As ``DenseIndex.problems``: those of the file."""
         connection, index = self._connection(), self._load()
         if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]
@@ -195,7 +194,6 @@ class IndexCache(DenseIndex):
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
     def _read_vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As ``ReadVectors``: from the rows of the commit that the calling thread reads."""
         return slots.vectors(self._connection(), ids, self._dimension)
 
     def _load(self) -> VectorIndex | None:

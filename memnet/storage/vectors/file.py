@@ -177,7 +177,6 @@ def _offsets(header: IndexHeader) -> dict[str, int]:
 
 
 def _size(header: IndexHeader) -> int:
-    """Bytes of all arrays."""
     return _offsets(header)[""]
 
 

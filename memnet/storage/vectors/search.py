@@ -160,7 +160,6 @@ def empty_pq(dimension: int) -> Any:
 
 
 def _parts(dimension: int) -> int:
-    """Codes of a vector."""
     # Three numbers to a code are enough: 200 candidates hold 99.9 % of the ten nearest of a
     # million, with four numbers 99.2 %, with six 96.7 %.
     return dimension // next(width for width in (3, 4, 2, 1) if dimension % width == 0)
