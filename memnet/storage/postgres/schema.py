@@ -33,10 +33,11 @@ _TYPES = {
 def _translated(step: str) -> str:
     for pattern, replacement in _TYPES.items():
         step = re.sub(pattern, replacement, step)
-    return re.sub(
-        r"(?s)CREATE TABLE (slot_key|mention|link) .*?;",
-        lambda table: re.sub(r" REFERENCES \w+ \(id\)", "", table[0]),
-        step,
+    return ";".join(
+        re.sub(r" REFERENCES \w+ \(id\)", "", statement)
+        if re.match(r"\s*CREATE TABLE (slot_key|mention|link) ", statement)
+        else statement
+        for statement in step.split(";")
     )
 
 

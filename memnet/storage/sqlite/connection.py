@@ -35,6 +35,7 @@ from memnet.storage.tables.connection import (
 from memnet.storage.values import Revision
 
 # How damage shows: SQLite's messages may quote bytes of it that are no text.
+_CLOSED = "the store was closed while it was read; open it again"
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most
 # How many rows one statement may insert: few numbers, since each makes a statement to be kept.
@@ -145,6 +146,8 @@ class SqliteConnection(Connection):
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         with self._guard:
+            if self._closed:
+                raise StoreError(_CLOSED)
             if self._connection.in_transaction:
                 yield
                 return
@@ -196,7 +199,7 @@ class SqliteConnection(Connection):
                 return self._connection.execute(statement, parameters).fetchall()
         except _UNREADABLE as error:
             if self._closed:
-                raise StoreError("the store was closed while it was read; open it again") from error
+                raise StoreError(_CLOSED) from error
             if self.changing:
                 raise
             raise StoreError(
