@@ -35,7 +35,7 @@ from memnet.cli.store import (
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
 from memnet.errors import MemnetError
-from memnet.storage.postgres.address import hide_passwords
+from memnet.storage.place import hide_passwords
 
 _INTERRUPTED = 130
 

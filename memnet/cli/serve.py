@@ -9,8 +9,7 @@ import click
 from memnet.cli import options
 from memnet.cli.settings import store_path
 from memnet.errors import DependencyError
-from memnet.storage.place import StorePlace
-from memnet.storage.postgres.address import is_address
+from memnet.storage.place import StorePlace, is_address
 
 # How long a write waits for other processes: a client would only have to try again.
 _LOCK_SECONDS = 30.0

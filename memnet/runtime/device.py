@@ -112,9 +112,7 @@ class DeviceVectors:
         return found.indices.cpu().numpy(), found.values.cpu().numpy()
 
 
-def device_copier(
-    device: str,
-) -> Callable[[NDArray[np.float32]], DeviceVectors | None] | None:
+def device_copier(device: str) -> Callable[[NDArray[np.float32]], DeviceVectors | None] | None:
     """A function that copies vectors [N, D] float32 to a device; None for the CPU.
 
     It returns None, with a warning, where the device has no room for them.
@@ -147,7 +145,6 @@ class OneThreadEach:
         self._before: int | None = None
 
     def __enter__(self) -> None:
-        """Set one thread, unless a thread inside has done so."""
         with self._lock:
             torch = _torch()
             if self._before is None and torch is not None:
@@ -156,7 +153,6 @@ class OneThreadEach:
             self._inside += 1
 
     def __exit__(self, *exception: object) -> None:
-        """Restore the setting, if no thread is left inside."""
         with self._lock:
             self._inside -= 1
             torch = _torch()

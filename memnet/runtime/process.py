@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,16 +58,9 @@ def raise_gc_threshold() -> None:
         gc.set_threshold(_NEW_OBJECTS)
 
 
-class _Blocks:
-    """The ``raised_gc_threshold`` blocks that threads are in, which share one threshold."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.count = 0
-        self.before = gc.get_threshold()
-
-
-_blocks = _Blocks()
+_lock = threading.Lock()
+# The threshold before each ``raised_gc_threshold`` block that a thread is in.
+_before: list[tuple[int, int, int]] = []
 
 
 @contextmanager
@@ -75,18 +69,16 @@ def raised_gc_threshold() -> Iterator[None]:
 
     An ingest takes a twentieth longer without it.
     """
-    with _blocks.lock:
-        if not _blocks.count:
-            _blocks.before = gc.get_threshold()
-            raise_gc_threshold()
-        _blocks.count += 1
+    with _lock:
+        _before.append(gc.get_threshold())
+        raise_gc_threshold()
     try:
         yield
     finally:
-        with _blocks.lock:
-            _blocks.count -= 1
-            if not _blocks.count:
-                gc.set_threshold(*_blocks.before)
+        with _lock:
+            before = _before.pop()
+            if not _before:
+                gc.set_threshold(*before)
 
 
 @contextmanager
@@ -108,25 +100,21 @@ def limit_process(memory: int, seconds: float) -> None:
         memory: bytes of address space, which macOS does not enforce.
         seconds: of processor time from now on.
     """
-    if resource is None:
-        return
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_AS, memory)
+    _lower("RLIMIT_CORE", 0)
+    _lower("RLIMIT_AS", memory)
     limit_time(seconds)
 
 
 def limit_time(seconds: float) -> None:
     """End the process after this many more seconds of processor time."""
-    if resource is None:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
+    _lower("RLIMIT_CPU", int(time.process_time() + seconds) + 1)
 
 
-def _lower(which: int, limit: int) -> None:
+def _lower(name: str, limit: int) -> None:
     """Set a limit that the process could raise again, if the system allows as much."""
     if resource is None:
         return
+    which = getattr(resource, name)
     _, most = resource.getrlimit(which)
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)
