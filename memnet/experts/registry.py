@@ -1,7 +1,7 @@
 """Encoders and answerers by name: the one module that knows every kind of trained model."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +75,7 @@ def load_encoder(
         ModelError: what ships with memnet is damaged.
     """
     if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
-        check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
+        check_members(encoder, "encoder", "fingerprint", "dimension", "encode")
         _check_vectors(encoder)
         return encoder
     device = find_device(config.device)
@@ -142,13 +142,13 @@ def _check_vectors(encoder: Encoder) -> None:
 def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
     """A reader by its name or folder, or a given one; errors as for ``load_encoder``."""
     if not isinstance(reader, (str, os.PathLike)):
-        check_members(reader, "reader", ("read",))
+        check_members(reader, "reader", "read")
     return LazyReader(reader, find_device(config.device), config.eight_bits)
 
 
-def check_members(part: object, what: str, members: Sequence[str]) -> None:
-    """InputError if an object lacks what its protocol demands."""
-    missing = [member for member in members if not hasattr(part, member)]
+def check_members(part: object, what: str, *members: str) -> None:
+    """InputError if an object, where there is one, lacks what its protocol demands."""
+    missing = [one for one in members if part is not None and not hasattr(part, one)]
     if missing:
         raise InputError(
             f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected "
@@ -178,7 +178,7 @@ def load_answerer(
         InputError: an object is no answerer.
     """
     if not isinstance(model, (str, os.PathLike)):
-        check_members(model, "answerer", ("ask",))
+        check_members(model, "answerer", "ask")
         return model
     name = name or str(model)
     untrained = str(model) == UNTRAINED

@@ -46,7 +46,8 @@ class StatementMemory:
         # Rules alone for messages, thousands at once: the network would take as long as all else.
         own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
         # Learns from messages; None where that is switched off.
-        self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
+        learner = Learner(store, encode, config.tell, own)
+        self.learn = learner.prepare if config.messages.learn else None
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""
