@@ -338,10 +338,7 @@ class Retrieval:
 
 
 def answer_parts(
-    text: str,
-    passages: Sequence[RankedSlot],
-    reader: Reader,
-    retrieval: Retrieval,
+    text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
 ) -> list[Resolved]:
     """The question after each answer to a part of it, while their answers are known; none without.
 

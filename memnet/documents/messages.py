@@ -13,15 +13,7 @@ from memnet.documents.question import Question
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
-from memnet.text.names import (
-    DAY,
-    MESSAGE,
-    SESSION,
-    SPEAKER,
-    called_prefix,
-    is_name,
-    normalise,
-)
+from memnet.text.names import DAY, MESSAGE, SESSION, SPEAKER, called_prefix, is_name, normalise
 from memnet.text.relative import times_in
 
 _MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his

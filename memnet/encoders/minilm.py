@@ -46,10 +46,7 @@ class MiniLMEncoder:
     dimension = 384
 
     def __init__(
-        self,
-        threads: int = 1,
-        eight_bits: bool | None = False,
-        device: str = "cpu",
+        self, threads: int = 1, eight_bits: bool | None = False, device: str = "cpu"
     ) -> None:
         """Set up the encoder; no file is read yet.
 

@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
-from memnet.checkpoints import (
-    check_shapes,
-    check_weights,
-    load_checkpoint,
-    save_checkpoint,
-)
+from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
 from memnet.encoders.onnx_model import Precision, cached_model, calibrated, onnx_session
 from memnet.encoders.weights import (
     WEIGHTS_SHA256,
