@@ -47,8 +47,6 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
 
 
 class _Known(NamedTuple):
-    """What is known of a message for one question."""
-
     speaker: float
     day: float  # As ``MessageFeatures`` says
     session: str  # Its symbol; empty for a message of a conversation that is one document
@@ -88,10 +86,7 @@ class MessageAddressing:
         return [slot for slots in found.values() for slot in slots]
 
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
-        """What is known of candidates that are messages; None if none is.
-
-        ``lexical`` is the relative BM25 of slots for ``question``.
-        """
+        """Of candidates with their relative BM25, what is known of messages; None without one."""
         ids: list[int] = keys.ids.tolist()
         self._look_at([slot for slot in ids if slot not in self._known])
         rows = [self._known[slot] for slot in ids]

@@ -145,10 +145,7 @@ def _answers(found: Evidence, answers: Sequence[str]) -> bool:
 def packed_example(
     example: ReaderExample, packer: Packer, rng: random.Random
 ) -> PackedExample | None:
-    """Pack an example with some of its distractors, in a random order.
-
-    None where no right answer stands in its passages.
-    """
+    """Pack an example with some distractors, in a random order; None without its answer."""
     example = _sometimes_unanswerable(example, rng)
     short = example.answers[0].casefold() if example.answers else ""
     answered = bool(short or example.quotes)
