@@ -62,7 +62,7 @@ class Prediction(NamedTuple):
     signals: Signals | None = None  # Of the confidence; None without a reader of spans
     resolved: tuple[Resolved, ...] = ()  # The question after each answer to a part of it
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
-    short: str | None = None  # The shortest span that answers, "yes" or "no"; else a quotation does
+    short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
 
     @property
