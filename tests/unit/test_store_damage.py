@@ -148,10 +148,7 @@ def test_folders_that_cannot_be_made_are_named(path: Path, tmp_path: Path) -> No
     with closing(open_store(path)) as store:
         export_bundle(store, tmp_path / "bundle.zip")
     (tmp_path / "file").write_text("x")
-    for make in (
-        open_store,
-        lambda folder: _import(tmp_path / "bundle.zip", folder),
-    ):
+    for make in (open_store, lambda folder: _import(tmp_path / "bundle.zip", folder)):
         with pytest.raises(StoreError, match="file/store can't be made"):
             make(tmp_path / "file" / "store")
     # A link that leads nowhere holds the place where the imported store should go.
