@@ -291,8 +291,7 @@ class _Plain:
                     yield from self._drawn(_newest(element))
                 case "chart" | "relIds" as name:
                     identifier = attribute(element, "id" if name == "chart" else "dm")
-                    relation = self._relations.get(identifier)
-                    if relation and not relation.external:
+                    if relation := self._relations.get(identifier):
                         root = self._package.xml_if_sound(relation.target)
                         yield from _table([] if root is None else drawn_rows(root))
                 case _:
