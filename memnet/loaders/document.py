@@ -120,12 +120,8 @@ class DocumentBuilder:
     ) -> None:
         """Add a block, if its text is not blank.
 
-        Args:
-            kind: see ``Block``.
-            text: with line breaks where they matter; ``one_line`` joins those that do not.
-            level: of a heading or an item.
-            place: None for that of the builder.
-            links: names of what its links lead to.
+        Its text has line breaks where they matter; ``one_line`` joins those that do not. Without
+        a place it has that of the builder. Links are the names of what its links lead to.
         """
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()
         if not text.strip():
@@ -156,7 +152,7 @@ class DocumentBuilder:
             header: whether it is the row of the headers.
             labelled: write "Price: $4; Seats: 5" in place of "$4 | 5", leaving empty cells out,
                 for a table that is too long to be read with its header.
-            place: None for that of the builder.
+            place: as in ``add``.
             links: as in ``add``.
         """
         given = [(one_line(name), one_line(text), at) for name, text, at in cells]
@@ -187,9 +183,7 @@ class DocumentBuilder:
     ) -> None:
         """Add the blocks of another document, at the builder's place if they have none.
 
-        Args:
-            document: its title and metadata are left out.
-            kinds: what blocks of some kinds become.
+        ``kinds`` says what blocks of some kinds become.
         """
         for block in document.blocks:
             kind = (kinds or {}).get(block.kind, block.kind)

@@ -41,11 +41,7 @@ _MIN_WORDS = 30  # a shorter plain text may say only that the message is to be r
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """A document for each message, and one for each attachment that can be read.
-
-    Raises:
-        InputError: it is neither a message nor a mailbox.
-    """
+    """A document for each message, and one for each attachment that can be read."""
     starts = [found.span() for found in _FROM_LINE.finditer(file.data)]
     if not starts or starts[0][0] > 0:
         if not _HEADER.match(file.data.lstrip()):

@@ -27,9 +27,7 @@ _SIGNATURE = "-- "
 def flowed(text: str, *, joined: bool) -> str:
     """A text in which a space at the end of a line says that the next one continues it (RFC 3676).
 
-    Args:
-        text: as it was sent.
-        joined: whether that space is none of the text's.
+    ``joined``: whether that space is none of the text's.
     """
     lines: list[str] = []
     mark, open_line = "", False

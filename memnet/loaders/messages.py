@@ -98,15 +98,11 @@ def _short(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument | Problem:
-    """What a loader gave, from its message.
-
-    Args:
-        message: as parsed.
-        name: of the file's source, with which the names of all documents start.
-        origin: of a document.
+    """What a loader gave, from its message, for a file whose source has this name.
 
     Raises:
-        BadMessageError: some part is missing, or of another type, or lies outside of the text.
+        BadMessageError: some part is missing, or of another type, or lies outside of the text, or
+            the name of a document does not start with that of the source.
     """
     match message:
         case ["problem", str(where), str(what), str(reason)]:

@@ -38,16 +38,10 @@ _LEGACY = {  # what an OLE2 file is, by the name of one of its streams
 # What the zip library raises: damage, an unknown compression, a password.
 _BROKEN = (BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
-_PROPERTIES = {  # elements of the core properties: keys of a document's metadata
-    "title": "title",
-    "creator": "author",
-    "subject": "subject",
-    "description": "description",
-    "keywords": "keywords",
-    "category": "category",
-    "language": "language",
-    "created": "created",
-    "modified": "modified",
+# Elements of the core properties: keys of a document's metadata.
+_PROPERTIES = {"creator": "author"} | {
+    name: name
+    for name in "title subject description keywords category language created modified".split()
 }
 
 
@@ -85,9 +79,6 @@ class Package:
         """Refuse a bomb before a library unpacks all of it.
 
         The zip library never unpacks more of a part than its directory says.
-
-        Raises:
-            InputError: all parts together unpack to more than MAX_PACKAGE bytes.
         """
         size = sum(info.file_size for info in self._members.values())
         if size > MAX_PACKAGE:
@@ -123,11 +114,7 @@ class Package:
         return data
 
     def xml(self, part: str) -> Element | None:
-        """The root of a part of XML; None if it is not there.
-
-        Raises:
-            InputError: as ``read`` and ``parse_xml``.
-        """
+        """The root of a part of XML; None if it is not there."""
         data = self.markup(part)
         return None if data is None else parse_xml(data, part)
 
@@ -171,11 +158,7 @@ class OfficePackage(Package):
         return [each.target for each in found if each.kind == kind and not each.external]
 
     def main(self, root_name: str, what: str) -> tuple[str, Element]:
-        """The name and the root of the part that holds the document.
-
-        Raises:
-            InputError: there is none, or its root has another name than expected.
-        """
+        """The name of the part that holds the document, and its root, which has to have a name."""
         part = next(iter(self.related("", "officeDocument")), "")
         root = self.xml(part) if part else None
         if root is None:
@@ -199,35 +182,22 @@ class OfficePackage(Package):
 
 
 def check_not_encrypted(data: bytes) -> None:
-    """Refuse files that a password protects, which are OLE2 files around a package.
-
-    Raises:
-        InputError: the file is one of them.
-    """
+    """Refuse files that a password protects, which are OLE2 files around a package."""
     if data.startswith(_OLE2) and "EncryptedPackage".encode("utf-16-le") in data:
         raise InputError(PROTECTED)
 
 
 def check_not_legacy(data: bytes) -> None:
-    """Refuse files that carry a modern suffix and are OLE2 files.
-
-    Raises:
-        InputError: the file is one of them.
-    """
+    """Refuse files that carry a modern suffix and are OLE2 files."""
     check_not_encrypted(data)
     if data.startswith(_OLE2):
-        for stream, what in _LEGACY.items():
-            if stream.encode("utf-16-le") in data:
-                raise InputError(what)
-        raise InputError("is an OLE2 file; expected a zip package of XML: save it as .docx or .odt")
+        other = "is an OLE2 file; expected a zip package of XML: save it as .docx or .odt"
+        streams = (stream for stream in _LEGACY if stream.encode("utf-16-le") in data)
+        raise InputError(_LEGACY.get(next(streams, ""), other))
 
 
 def parse_xml(data: bytes, part: str) -> Element:
-    """The root element of XML text that declares no entities and is not nested too deep.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """The root element of XML text; refuses one that declares entities or is nested too deep."""
     try:
         _refuse_declarations(data, part)
         root = ElementTree.fromstring(data)  # noqa: S314  declarations are refused above

@@ -118,11 +118,7 @@ class LoaderProcess:
                 self._kill()
 
     def _answers(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """What the child gives for the first request.
-
-        Raises:
-            _BrokenError: it breaks; says why.
-        """
+        """What the child gives for the first request; a ``_BrokenError`` says why it breaks."""
         file, limits = request.file, self._limits
         try:
             child = self._running()
@@ -154,11 +150,7 @@ class LoaderProcess:
             self._child.send(request, self._limits)
 
     def _running(self) -> "_Child":
-        """The child, which has all requests.
-
-        Raises:
-            OSError: it does not start.
-        """
+        """The child, which has all requests."""
         if self._child is None:
             self._child = _Child()
             for request in self._requested:

@@ -45,10 +45,7 @@ def load_documents(
 ) -> Iterator[ParsedDocument | Problem]:
     """The documents of a file, by its loader, and a problem for what can't be read.
 
-    Args:
-        file: to read.
-        limits: of its size.
-        begin: as that of ``SourceFile``.
+    ``begin`` is that of ``SourceFile``.
 
     Raises:
         MemoryError: reading it takes more memory than there is.

@@ -50,11 +50,7 @@ class _Paragraph:
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The document of all that is said.
-
-    Raises:
-        InputError: there is no cue.
-    """
+    """The document of all that is said."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     builder = DocumentBuilder()
     speakers: dict[str, None] = {}

@@ -21,11 +21,7 @@ _OBJECT = re.compile(
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The cells of a notebook of format 3 or 4.
-
-    Raises:
-        InputError: it is no notebook, or one without text.
-    """
+    """The cells of a notebook of format 3 or 4."""
     data = read_json(file.data)
     cells = _cells(data)
     if cells is None:
@@ -40,8 +36,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         raise InputError("is a notebook without text or code; leave it out", "empty")
     about = data.get("metadata")
     about = about if isinstance(about, dict) else {}
-    title = next(filter(None, [one_line(string(about.get("title"))), *titles]), file.title)
-    yield builder.build(file.name, title[: file.max_title], metadata=_metadata(about))
+    title = next(filter(None, [one_line(string(about.get("title"))), *titles]), "")
+    yield file.document(builder, title[: file.max_title], _metadata(about))
     yield from (Problem(file.name, problem) for problem in problems)
 
 

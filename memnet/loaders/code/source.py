@@ -48,11 +48,7 @@ _RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The definitions, comments and code of a file.
-
-    Raises:
-        InputError: it is empty, or was written by a program for a program.
-    """
+    """The definitions, comments and code of a file."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     _check_written_by_hand(text)
     path = PurePath(file.name)

@@ -95,16 +95,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     markup = _ADMONITION_TITLE.sub(r"<p>\1: ", markup)
     html.add(builder, markup, whole=True, max_heading=file.max_title)
     builder.add_links(filter(None, map(path_name, entries)))
-    if not len(builder):
-        if not title:
-            raise InputError("is empty; there is nothing to remember in it")
-        builder.add("heading", title, level=1)
-    yield builder.build(
-        file.name,
-        title[: file.max_title] or file.title,
-        metadata=metadata,
-        names=list(_labels(text)),
-    )
+    yield file.document(builder, title[: file.max_title], metadata, _labels(text))
 
 
 def _clean(tree: nodes.document) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from memnet.errors import InputError
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 
@@ -103,16 +102,6 @@ class MarkupWriter:
         self._label = ""
         self._label_links: tuple[str, ...] = ()
 
-    @property
-    def in_item(self) -> bool:
-        """Whether an item of a list is open."""
-        return bool(self._items)
-
-    @property
-    def has_label(self) -> bool:
-        """Whether a label waits for its paragraph."""
-        return bool(self._label)
-
     def heading(self, text: str, level: int, links: Iterable[str] = ()) -> None:
         """Add a heading; one in a list or a quote, or one that is too long, is text."""
         text = one_line(text)
@@ -177,14 +166,7 @@ class MarkupWriter:
         is_header: bool = False,
         links: Iterable[str] = (),
     ) -> None:
-        """Add a row of a table.
-
-        Args:
-            cells: their texts.
-            header: texts of the cells of the header row, as many as there are.
-            is_header: whether it is the header row itself.
-            links: of all cells.
-        """
+        """Add a row of a table, or its header row; ``header`` names as many cells as it has."""
         self._flush()
         names = [*header, *[""] * (len(cells) - len(header))]
         given = [(name, cell, "") for name, cell in zip(names, cells, strict=False)]
@@ -201,23 +183,10 @@ class MarkupWriter:
         self._items.pop()
 
     def finish(self) -> ParsedDocument:
-        """The document.
-
-        Raises:
-            InputError: it holds no text.
-        """
+        """The document."""
         self._flush()
         title = one_line(self.title)
-        if not len(self.builder):
-            if not title:
-                raise InputError("is empty; there is nothing to remember in it")
-            self.builder.add("heading", title, level=1)
-        return self.builder.build(
-            self._file.name,
-            title or self._file.title,
-            metadata=self.metadata,
-            names=self.names,
-        )
+        return self._file.document(self.builder, title, self.metadata, self.names)
 
     def _flush(self) -> None:
         """Make a block of what waits for its end."""

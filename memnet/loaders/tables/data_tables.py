@@ -159,9 +159,6 @@ class TableWriter:
             rows: of which only the first ``SAMPLE`` are held at once.
             first_column: of the sheet, that the cells begin with.
             cells_placed: whether a cell has a place of its own.
-
-        Raises:
-            InputError: the text becomes too long.
         """
         source = iter(rows)
         self._cells_placed = cells_placed

@@ -60,9 +60,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             "holds no text; expected chapters of XHTML, not pictures of pages:"
             " recognise their text first"
         )
-    yield builder.build(
-        file.name, book.title[: file.max_title] or file.title, metadata=book.metadata
-    )
+    yield file.document(builder, book.title[: file.max_title], book.metadata)
 
 
 def _package_document(package: Package) -> str:
