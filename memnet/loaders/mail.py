@@ -115,13 +115,9 @@ def _documents(
     builder.add_row([("From", sender, ""), ("To", to, ""), ("Date", day, "")], labelled=True)
     attachments: list[tuple[str, _Mail]] = []
     inner: list[_Mail] = []
-    problems: list[str] = []
     headed = len(builder)
     for part in _parts(message, attachments, inner):
-        try:
-            _add_part(builder, part)
-        except InputError as error:
-            problems.append(str(error))
+        _add_part(builder, part)
     title = metadata.pop("subject", "") or file.title
     if attachments:
         metadata["attachments"] = [attached for attached, _ in attachments]
@@ -129,9 +125,8 @@ def _documents(
         topic = _PREFIX.sub("", title)
         names = [topic] if topic != title else []  # all messages of a thread share it
         yield builder.build(name, title[: file.max_title], metadata=metadata, names=names)
-    elif not problems:
-        problems.append("is an e-mail without a sender and a text; leave it out")
-    yield from (Problem(name, problem) for problem in problems)
+    else:
+        yield Problem(name, "is an e-mail without a sender and a text; leave it out")
     yield from _attached(file, attachments, name)
     for number, enclosed in enumerate(inner, 1):
         if depth < _MAX_DEPTH:

@@ -101,8 +101,9 @@ class _Writer:
         """Add the lines before ``end`` in runs: each begins unindented after an empty line."""
         start = first
         for number in range(first + 1, end + 1):
-            begins = number < end and self._begins(number)
-            if not (begins or number == end):
+            above, line = self.source[number - 2], "" if number == end else self.source[number - 1]
+            begins = line.strip() and not line[0].isspace() and not above.strip()
+            if not begins and number < end:
                 continue
             run = range(start, number)
             code = next((at for at in run if not self._is_comment(at)), number)
@@ -119,7 +120,7 @@ class _Writer:
         at = 1
         if docstring := _docstring(module):
             self.lines(1, docstring.lineno)
-            self._docstring(docstring)
+            self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
             at = (docstring.end_lineno or docstring.lineno) + 1
         for definition in _definitions(module):
             first = self._first_line(definition, at)
@@ -136,7 +137,7 @@ class _Writer:
         self._comment(range(first, decorated))
         skipped: set[int] = set()
         if docstring := _docstring(node):
-            self._docstring(docstring)
+            self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
             if docstring.lineno > node.lineno:  # not "def f(): 'It.'"
                 after = (docstring.end_lineno or docstring.lineno) + 1
                 after += after <= last and not self.source[after - 1].strip()
@@ -160,10 +161,6 @@ class _Writer:
             first -= 1
         return first
 
-    def _begins(self, number: int) -> bool:
-        line, above = self.source[number - 1], self.source[number - 2]
-        return bool(line.strip()) and not line[0].isspace() and not above.strip()
-
     def _is_comment(self, number: int) -> bool:
         line = self.source[number - 1].lstrip()
         return not line or line.startswith(self._marks)
@@ -185,9 +182,6 @@ class _Writer:
         mark = next((mark for mark in self._marks if line.startswith(mark)), "")
         line = line[len(mark) :].lstrip(mark[:1] + "!").removesuffix("*/").removesuffix("-}")
         return _RULE.sub("", line.removeprefix(" ")).rstrip()
-
-    def _docstring(self, node: ast.Constant) -> None:
-        self._paragraphs(inspect.cleandoc(str(node.value)), node.lineno)
 
     def _paragraphs(self, text: str, first: int) -> None:
         for start, stop in paragraphs(text):

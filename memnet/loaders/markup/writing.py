@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -9,13 +10,12 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+# Stems that say nothing; the folder's name does.
 _NO_NAME = frozenset({"", ".", "..", "index", "readme", "_index"})
-"""Stems that say nothing; the folder's name does."""
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FILE_NAME = re.compile(r"\S+\.\w{2,4}$|https?:")
-_MIN_ALT_WORDS = 3
-"""Shorter descriptions of images are "logo", "Screenshot", "Build Status"."""
+_MIN_ALT_WORDS = 3  # shorter descriptions of images are "logo", "Screenshot", "Build Status"
 _ADMONITIONS = frozenset(
     "abstract attention bug caution danger deprecated error example failure hint important info "
     "note question quote seealso success summary tip todo warning versionadded versionchanged "
@@ -71,14 +71,14 @@ def image_text(description: str, target: str = "") -> str:
     return one_line(description)
 
 
+@dataclass
 class _Item:
     """An item of a list that is open."""
 
-    def __init__(self, marker: str) -> None:
-        self.marker = marker
-        self.parts: list[str] | None = []
-        """None once it is a block; what follows in it is no part of that block."""
-        self.links: list[str] = []
+    marker: str
+    # None once it is a block; what follows in it is no part of that block.
+    parts: list[str] | None = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
 
 class MarkupWriter:
@@ -93,10 +93,8 @@ class MarkupWriter:
         self.title = ""
         self.metadata: dict[str, object] = {}
         self.names: list[str] = []
-        self.quotes = 0
-        """How many quotes are open."""
-        self.title_levels = {1}
-        """A heading of these levels that opens the text is its title."""
+        self.quotes = 0  # how many are open
+        self.title_levels = {1}  # a heading of these levels that opens the text is its title
         self._file = file
         self._items: list[_Item] = []
         self._label = ""
@@ -129,7 +127,7 @@ class MarkupWriter:
                 self.builder.add_links(links)
             return
         if self._label:
-            label = self.take_label()
+            label, self._label = self._label, ""
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
             links = (*self._label_links, *links)
         if item is not None and item.parts is not None:
@@ -140,17 +138,13 @@ class MarkupWriter:
 
     def label(self, text: str, links: Iterable[str] = ()) -> None:
         """Begin the next paragraph with the kind of an admonition, or a term: "Note: ..."."""
-        self.end_label()
+        self._end_label()
         self._label, self._label_links = one_line(text), tuple(links)
 
-    def take_label(self) -> str:
-        """The label that waits for its paragraph, which waits no more."""
-        label, self._label = self._label, ""
-        return label
-
-    def end_label(self) -> None:
+    def _end_label(self) -> None:
         """Add the label that no paragraph follows as a paragraph."""
-        if label := self.take_label():
+        label, self._label = self._label, ""
+        if label:
             self.paragraph(label, self._label_links)
 
     def code(self, text: str) -> None:
@@ -190,7 +184,7 @@ class MarkupWriter:
 
     def _flush(self) -> None:
         """Make a block of what waits for its end."""
-        self.end_label()
+        self._end_label()
         if not self._items or self._items[-1].parts is None:
             return
         item = self._items[-1]
