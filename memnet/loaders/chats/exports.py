@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
@@ -30,7 +31,6 @@ _NO_MESSAGES = frozenset(
     "group_archive group_join group_leave group_name group_purpose group_topic group_unarchive "
     "huddle_thread pinned_item reminder_add sh_room_created tombstone unpinned_item".split()
 )
-_LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 # What is said is one message after the other, not chapters.
 _KINDS: dict[BlockKind, BlockKind] = {"paragraph": "message", "heading": "message"}
 _MAX_TITLE = 100
@@ -169,32 +169,30 @@ def _slack_text(written: str, people: Mapping[str, str]) -> str:
 def _people(file: SourceFile) -> dict[str, str]:
     """What people and channels are called, by their ids."""
     names: dict[str, str] = {}
-    for user in objects(_sibling(file, "../users.json")):
+    for user in _listed(file, "users"):
         profile = text(inner(user, "profile"), "display_name", "real_name")
         names[text(user, "id")] = one_line(profile or text(user, "real_name", "name"))
-    for path in _LISTS[:2]:
-        for channel in objects(_sibling(file, f"../{path}")):
-            names[text(channel, "id")] = text(channel, "name")
+    for channel in _listed(file, "channels", "groups"):
+        names[text(channel, "id")] = text(channel, "name")
     return names
 
 
 def _channel(file: SourceFile, folder: str, people: Mapping[str, str]) -> str:
     """What a channel's folder is called: "#general", or those who talk in it."""
-    for path in _LISTS[2:]:  # direct messages have ids or "mpdm-ann--ben-1" as folders
-        for channel in objects(_sibling(file, f"../{path}")):
-            members = channel.get("members")
-            if folder in (channel.get("id"), channel.get("name")) and isinstance(members, list):
-                ids = [member for member in members if isinstance(member, str)]
-                return ", ".join(people.get(member) or member for member in ids) or folder
+    # Direct messages have ids or "mpdm-ann--ben-1" as folders.
+    for channel in _listed(file, "dms", "mpims"):
+        members = channel.get("members")
+        if folder in (channel.get("id"), channel.get("name")) and isinstance(members, list):
+            ids = [member for member in members if isinstance(member, str)]
+            return ", ".join(people.get(member) or member for member in ids) or folder
     return f"#{folder}"
 
 
-def _sibling(file: SourceFile, path: str) -> Any:
-    data = file.sibling(path)
-    try:
-        return None if data is None else read_json(data)
-    except InputError:
-        return None  # without it people are called by their ids
+def _listed(file: SourceFile, *names: str) -> Iterator[JsonObject]:
+    """What lists beside the folder of an export hold; without them people are called by ids."""
+    for name in names:
+        with suppress(InputError):
+            yield from objects(read_json(file.sibling(f"../{name}.json") or b"[]"))
 
 
 def _read_telegram(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
@@ -217,11 +215,15 @@ def _telegram_chat(data: JsonObject, name: str) -> Iterator[ParsedDocument]:
     yield from conversation(messages, name, one_line(text(data, "name")))
 
 
+def _texts(parts: list[Any]) -> list[str]:
+    """Texts that stand as they are, or in objects."""
+    return [text(part, "text") if isinstance(part, dict) else string(part) for part in parts]
+
+
 def _telegram_text(item: JsonObject) -> str:
     """A text is a string, or a list of strings and objects for what is marked up in it."""
     said = item.get("text")
-    parts = said if isinstance(said, list) else [said]
-    return "".join(text(part, "text") if isinstance(part, dict) else string(part) for part in parts)
+    return "".join(_texts(said if isinstance(said, list) else [said]))
 
 
 def _read_discord(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
@@ -270,17 +272,13 @@ def _chatgpt_message(node: JsonObject) -> Message | None:
     hidden = about.get("is_visually_hidden_from_conversation")
     if role not in _ROLES or hidden or not isinstance(content, dict):
         return None  # instructions of the system and results of tools
-    if content.get("content_type") not in ("text", "multimodal_text", None):
+    kind, recipient = content.get("content_type"), message.get("recipient", "all")
+    if kind not in ("text", "multimodal_text", None) or recipient != "all":
         return None  # thoughts, calls of tools
-    if message.get("recipient", "all") != "all":
-        return None
     parts = content.get("parts")
     # A part that was spoken has its transcript as text.
-    texts = [
-        text(part, "text") if isinstance(part, dict) else string(part)
-        for part in (parts if isinstance(parts, list) else [])
-    ]
-    said = _CITATION.sub("", "\n\n".join(filter(None, texts)))
+    texts = filter(None, _texts(parts if isinstance(parts, list) else []))
+    said = _CITATION.sub("", "\n\n".join(texts))
     return Message(_ROLES[role] or "ChatGPT", said, day_of(message.get("create_time")))
 
 

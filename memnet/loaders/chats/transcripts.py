@@ -240,11 +240,7 @@ def is_transcript(text: str) -> bool:
     """Whether a text is evidently a transcript: most lines are turns of a few speakers."""
     lines = text[:60_000].splitlines()[:_HEAD]
     filled = [line for line in lines if line.strip()]
-    firsts = [
-        line
-        for at, line in enumerate(lines)
-        if line.strip() and (not at or not lines[at - 1].strip())
-    ]
+    firsts = [line for above, line in pairwise(["", *lines]) if line.strip() and not above.strip()]
     labels = Counter(found.speaker.lower() for line in filled if (found := _labelled(line)))
     if any(labels[name] >= _MANY_FIELDS for name in _FIELDS):
         return False  # a list of records
@@ -317,8 +313,8 @@ def _is_talk(speakers: Sequence[str]) -> bool:
     if len(counts) == 2:
         return True
     # The fields of records follow each other in the same order each time; people do not.
-    following: dict[str, Counter[str]] = {}
-    for before, after in pairwise(speakers):
-        following.setdefault(before, Counter())[after] += 1
-    expected = sum(max(after.values()) for after in following.values())
+    following: dict[str, int] = {}  # of each speaker, how often the most usual one comes next
+    for (before, _), times in Counter(pairwise(speakers)).items():
+        following[before] = max(following.get(before, 0), times)
+    expected = sum(following.values())
     return expected <= _MAX_EXPECTED * (len(speakers) - 1)

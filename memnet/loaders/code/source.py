@@ -120,8 +120,7 @@ class _Writer:
         at = 1
         if docstring := _docstring(module):
             self.lines(1, docstring.lineno)
-            self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
-            at = (docstring.end_lineno or docstring.lineno) + 1
+            at = self._described(docstring)
         for definition in _definitions(module):
             first = self._first_line(definition, at)
             self.lines(at, first)
@@ -137,9 +136,8 @@ class _Writer:
         self._comment(range(first, decorated))
         skipped: set[int] = set()
         if docstring := _docstring(node):
-            self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
+            after = self._described(docstring)
             if docstring.lineno > node.lineno:  # not "def f(): 'It.'"
-                after = (docstring.end_lineno or docstring.lineno) + 1
                 after += after <= last and not self.source[after - 1].strip()
                 skipped.update(range(docstring.lineno, after))
         inner: list[tuple[_Definition, int]] = []
@@ -182,6 +180,11 @@ class _Writer:
         mark = next((mark for mark in self._marks if line.startswith(mark)), "")
         line = line[len(mark) :].lstrip(mark[:1] + "!").removesuffix("*/").removesuffix("-}")
         return _RULE.sub("", line.removeprefix(" ")).rstrip()
+
+    def _described(self, docstring: ast.Constant) -> int:
+        """Add a docstring; gives the line after it."""
+        self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
+        return (docstring.end_lineno or docstring.lineno) + 1
 
     def _paragraphs(self, text: str, first: int) -> None:
         for start, stop in paragraphs(text):
