@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -62,7 +62,9 @@ _DIRECTIVE = re.compile(
 )
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`|`:([A-Za-z][\w:+.-]*):")
 # An empty one would mean none.
-_ANY_OPTIONS = defaultdict(lambda: directives.unchanged, {"class": directives.unchanged})
+_ANY_OPTIONS: dict[str, Callable[[str], Any]] = defaultdict(
+    lambda: directives.unchanged, {"class": directives.unchanged}
+)
 _LABEL = re.compile(r"\.\. _(?![\s_])`?([^:`\n]+)`?:\s*")
 _TITLED = re.compile(r"(.*?)\s*<([^<>]*)>\Z", re.DOTALL)
 _ADMONITION_TITLE = re.compile(r'<p class="admonition-title">([^<>]*?):?</p>\s*<p>')
