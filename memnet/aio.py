@@ -12,8 +12,8 @@ from memnet.types import Answer, Source
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+# A write that waits for another one keeps its thread, and questions should not wait for it.
 _MIN_THREADS = 4
-"""A write that waits for another one keeps its thread, and questions should not wait for it."""
 
 
 def _on_thread(

@@ -77,28 +77,25 @@ class InFlight:
     """Counts the calls that are under way, on any threads."""
 
     def __init__(self) -> None:
-        """Count from zero."""
         self._count = 0
         self._changed = threading.Condition()
 
     @contextmanager
     def track(self) -> Iterator[None]:
         """Count a call while the block runs."""
-        self._add(1)
+        with self._changed:
+            self._count += 1
         try:
             yield
         finally:
-            self._add(-1)
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
 
     def wait_for_none(self, seconds: float) -> bool:
         """Wait until no call is under way; False if that takes longer."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._count, seconds)
-
-    def _add(self, number: int) -> None:
-        with self._changed:
-            self._count += number
-            self._changed.notify_all()
 
 
 class Engine:
@@ -123,12 +120,9 @@ class Engine:
         judge: StatementJudge | None = None,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are."""
-        if extractor is not None:
-            check_members(extractor, "extractor", ("fingerprint", "extract"))
-        if parser is not None:
-            check_members(parser, "parser", ("parse",))
-        if judge is not None:
-            check_members(judge, "judge", ("judge",))
+        check_members(extractor, "extractor", "fingerprint", "extract")
+        check_members(parser, "parser", "parse")
+        check_members(judge, "judge", "judge")
         # Custom readers do not load the statement network; remote readers only read documents.
         statements = None
         if reader == SPANS or is_remote(reader):
@@ -266,11 +260,9 @@ class Engine:
         encoder = self.encoder
         passages = PassageEncoder(
             encoder.encode,
-            self.config.ingest,
-            encode_document=encoder.encode_document
-            if isinstance(encoder, DocumentEncoder)
-            else None,
-            encode_quick=self._encode_quick,
+            self.config.ingest.min_quick,
+            encoder.encode_document if isinstance(encoder, DocumentEncoder) else self._encode_quick,
+            quick_is_final=isinstance(encoder, DocumentEncoder),
             in_background=getattr(encoder, "releases_gil", False),
         )
         report = Ingest(
@@ -280,7 +272,7 @@ class Engine:
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
-            learner=self._told.learner,
+            learn=self._told.learn,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))

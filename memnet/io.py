@@ -54,9 +54,7 @@ _MIN_ZEROS = 0.7
 def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
     """Open a regular file to read its bytes; a pipe or a device never blocks.
 
-    Raises:
-        InputError: it is something else than a file.
-        OSError: it does not exist, or can't be read.
+    Raises InputError if it is something else than a file, OSError if it can't be opened.
     """
     descriptor = os.open(path, _FLAGS)
     mode = os.fstat(descriptor).st_mode
@@ -70,8 +68,7 @@ def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
 def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
     """The content of a file, as it was at one time.
 
-    Raises:
-        InputError: it can't be read, is too large, or does not stop changing.
+    Raises InputError if it can't be read, is too large, or does not stop changing.
     """
     try:
         for _ in range(_ATTEMPTS):
@@ -80,10 +77,9 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
                 check_size(before.st_size, max_bytes)
                 data = file.read(max_bytes + 1)
                 after = os.fstat(file.fileno())
+            unchanged = len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns
             # A file of /proc has no size until it is read.
-            if len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
-                return data
-            if not after.st_size and len(data) <= max_bytes:
+            if unchanged or (not after.st_size and len(data) <= max_bytes):
                 return data
     except OSError as error:
         raise InputError(
@@ -93,11 +89,7 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
 
 
 def check_size(size: int, max_bytes: int) -> None:
-    """Refuse a file that is too large.
-
-    Raises:
-        InputError: it is.
-    """
+    """Raise InputError for a file that is too large."""
     if size > max_bytes:
         raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
 
@@ -128,17 +120,13 @@ def decode(data: bytes) -> str:
             raise _binary() from error
         if _is_western(data):
             return data.decode("cp1252")
-        raise InputError(
-            f"is not UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start}), and not "
-            "Windows-1252 either; convert it to UTF-8 first"
-        ) from error
+        raise _not_utf_8(error, ", and not Windows-1252 either") from error
 
 
 def read_text(path: Path, max_bytes: int) -> str:
     """The text of a file, every character as it stands there.
 
-    Raises:
-        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
+    Raises InputError if it can't be read, is empty, is not text, or is longer than ``max_bytes``.
     """
     text = decode(read_file(path, max_bytes))
     if not text.strip():
@@ -223,20 +211,17 @@ def _parsed(
 
 
 def _decode_line(data: bytes) -> str:
-    """UTF-8 bytes as text, without a byte order mark.
-
-    Raises:
-        InputError: the bytes are binary or not UTF-8.
-    """
     if b"\0" in data:
-        raise InputError("is binary, expected text; convert it to UTF-8 text first")
+        raise _binary()
     try:
         return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start}); "
-            "convert it to UTF-8 first"
-        ) from error
+        raise _not_utf_8(error) from error
+
+
+def _not_utf_8(error: UnicodeDecodeError, nor: str = "") -> InputError:
+    where = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+    return InputError(f"is not UTF-8 ({where}){nor}; convert it to UTF-8 first")
 
 
 def _utf_16(data: bytes) -> str:
@@ -252,14 +237,11 @@ def _utf_16(data: bytes) -> str:
 
 def _is_western(data: bytes) -> bool:
     """Whether bytes beyond ASCII are where Windows-1252 has letters and typographic marks."""
-    if _UNDEFINED.search(data):
-        return False
-    high = len(_HIGH.findall(data))
-    letters = len(_LETTER.findall(data))
-    signs = len(_SIGN_IN_WORD.findall(data))
-    high_letters = len(_HIGH_LETTER.findall(data))
+    patterns = (_HIGH, _LETTER, _HIGH_LETTER, _SIGN_IN_WORD)
+    high, letters, high_letters, signs = (len(pattern.findall(data)) for pattern in patterns)
     return (
-        high <= _MAX_HIGH * (letters + high)
+        not _UNDEFINED.search(data)
+        and high <= _MAX_HIGH * (letters + high)
         and high_letters <= _MAX_HIGH_LETTERS * (letters + high_letters)
         and signs <= _MAX_SIGNS * high
     )

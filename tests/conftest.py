@@ -1,7 +1,7 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,24 @@ def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     shutil.copytree(session.made_once("saltmere", ingest), store)
     with Engine.open(store) as engine:
         yield engine
+
+
+Memnet = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
+    """Run a command in this process; gives what it printed to standard output and error."""
+
+    from memnet.cli.main import run
+
+    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
+        capsys.readouterr()
+        assert run([*map(str, arguments)]) == code
+        printed = capsys.readouterr()
+        return printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture

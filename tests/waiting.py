@@ -6,11 +6,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, TypeVar
 
+_Result = TypeVar("_Result")
 PATIENCE = 60.0
 """Seconds: a machine under load may be slow."""
 _COMMAND = 200.0
@@ -43,6 +45,12 @@ def repeating(function: Callable[[], object], threads: int = 3) -> Iterator[None
             thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in started)
     assert errors == []
+
+
+def in_thread(function: Callable[[], _Result]) -> _Result:
+    """What a function gives, or raises, on a thread of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
 
 
 def until(holds: Callable[[], bool], otherwise: str = "it does not come true") -> None:

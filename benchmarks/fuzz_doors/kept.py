@@ -120,9 +120,8 @@ def _write_changed(random: Random, members: dict[str, bytes], path: Path) -> Non
     chosen = random.choice(list(members))
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
-            changed = data
-            if name == chosen and name.endswith("json") | name.endswith("jsonl"):
-                lines = data.splitlines()
+            changed, lines = data, data.splitlines()
+            if name == chosen and lines and name.endswith(("json", "jsonl")):
                 place = random.randrange(len(lines))
                 value = changed_json(random, json.loads(lines[place]))
                 lines[place] = json.dumps(value).encode()

@@ -175,7 +175,13 @@ class StoredDocuments:
         """What evidence of this namespace stands in."""
         whole = self.get(evidence.source) if _own(evidence.metadata) else None
         public = evidence.model_copy(update={"metadata": _public(evidence.metadata)})
-        return Found(passage_document(public) if whole is None else whole, public)
+        passage = Document(
+            id=passage_id(public),
+            text=public.text,
+            title=public.title,
+            metadata=passage_metadata(public),
+        )
+        return Found(whole or passage, public)
 
     def _documents(self, evidence: Iterable[Evidence]) -> list[Found]:
         """What each piece of evidence stands in; several of one document once."""
@@ -227,25 +233,8 @@ def passage_id(evidence: Evidence) -> str:
 
 def passage_metadata(evidence: Evidence) -> dict[str, Any]:
     """The metadata of the document that a passage stands in, and where it stands there."""
-    return {
-        **_public(evidence.metadata),
-        "source": evidence.source,
-        "title": evidence.title,
-        "place": evidence.place,
-        "start": evidence.start,
-        "end": evidence.end,
-        "hop": evidence.hop,
-        "score": evidence.score,
-    }
-
-
-def passage_document(evidence: Evidence) -> Document:
-    """A passage or fact as a document of its own."""
-    return Document(
-        id=passage_id(evidence),
-        text=evidence.text,
-        title=evidence.title,
-        metadata=passage_metadata(evidence),
+    return _public(evidence.metadata) | evidence.model_dump(
+        include={"source", "title", "place", "start", "end", "hop", "score"}
     )
 
 

@@ -2,12 +2,14 @@
 """A memory as a document store and as components of Haystack; needs the extra "haystack"."""
 
 import asyncio
+import functools
+import inspect
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from memnet.adapters import missing_framework
 from memnet.adapters.documents import Found, StoredDocuments, title_of
@@ -28,11 +30,38 @@ except ImportError as error:
 
 __all__ = ["MemnetAnswerer", "MemnetDocumentStore", "MemnetRetriever"]
 
-# Fields that a memory has no use for, and gives back
-_KEPT = ("embedding", "sparse_embedding", "blob", "score")
+_KEPT = ("embedding", "sparse_embedding", "blob", "score")  # of no use for a memory, given back
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-class MemnetDocumentStore:
+def _on_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
+    @functools.wraps(method)
+    async def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    return call
+
+
+class _Written:
+    """What pipelines write down by the arguments that it was made with."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arguments as values of JSON."""
+        _, *names = inspect.signature(type(self).__init__).parameters
+        written: dict[str, Any] = default_to_dict(
+            self, **{one: getattr(self, one) for one in names}
+        )
+        return written
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What ``to_dict`` described."""
+        made: Self = default_from_dict(cls, data)
+        return made
+
+
+class MemnetDocumentStore(_Written):
     """Documents of Haystack in a memory.
 
     ::
@@ -94,16 +123,9 @@ class MemnetDocumentStore:
 
         The password of an address is left out: set PGPASSWORD or use ~/.pgpass.
         """
-        written: dict[str, Any] = default_to_dict(
-            self, path=place_name(self.path), namespace=self.namespace, encoder=self.encoder
-        )
+        written = super().to_dict()
+        written["init_parameters"]["path"] = place_name(self.path)
         return written
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The store that ``to_dict`` described."""
-        store: Self = default_from_dict(cls, data)
-        return store
 
     def count_documents(self) -> int:
         """How many documents there are."""
@@ -191,11 +213,24 @@ class MemnetDocumentStore:
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """The type of each field of ``meta``: "boolean", "int", "float" or "keyword"."""
-        return _types(self._metas())
+        return {
+            key: {"type": _type(value)}
+            for meta in self._metas()
+            for key, value in meta.items()
+            if value is not None
+        }
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
-        """The smallest and largest value of a field, "min" and "max"; None without any."""
-        return _extremes(self._metas(), metadata_field)
+        """The smallest and largest value of a field, "min" and "max".
+
+        None without any, and where numbers and strings can't be compared.
+        """
+        values = _values(self._metas(), metadata_field)
+        values = [value for value in values if isinstance(value, int | float | str)]
+        try:
+            return {"min": min(values, default=None), "max": max(values, default=None)}
+        except TypeError:
+            return {"min": None, "max": None}
 
     def get_metadata_field_unique_values(
         self,
@@ -214,27 +249,10 @@ class MemnetDocumentStore:
             values = [one for one in values if search_term.casefold() in str(one).casefold()]
         return values[from_ : from_ + size], len(values)
 
-    async def count_documents_async(self) -> int:
-        """As ``count_documents``, on a thread."""
-        return await asyncio.to_thread(self.count_documents)
-
-    async def filter_documents_async(
-        self, filters: dict[str, Any] | None = None
-    ) -> list[HaystackDocument]:
-        """As ``filter_documents``, on a thread."""
-        return await asyncio.to_thread(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self,
-        documents: list[HaystackDocument],
-        policy: DuplicatePolicy = DuplicatePolicy.NONE,
-    ) -> int:
-        """As ``write_documents``, on a thread."""
-        return await asyncio.to_thread(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """As ``delete_documents``, on a thread."""
-        await asyncio.to_thread(self.delete_documents, document_ids)
+    count_documents_async = _on_thread(count_documents)
+    filter_documents_async = _on_thread(filter_documents)
+    write_documents_async = _on_thread(write_documents)
+    delete_documents_async = _on_thread(delete_documents)
 
     def _metas(self, filters: dict[str, Any] | None = None) -> list[dict[str, Any]]:
         return [document.meta for document in self.filter_documents(filters)]
@@ -270,7 +288,7 @@ def _document(document: Document, extra: Mapping[str, Any]) -> HaystackDocument:
 
 
 @component
-class MemnetRetriever:
+class MemnetRetriever(_Written):
     """Finds documents in a ``MemnetDocumentStore``, by hops; their scores are the controller's."""
 
     def __init__(
@@ -289,23 +307,6 @@ class MemnetRetriever:
         self.filters = filters
         self.top_k = top_k
         self.hops = hops
-
-    def to_dict(self) -> dict[str, Any]:
-        """The component as values of JSON."""
-        written: dict[str, Any] = default_to_dict(
-            self,
-            document_store=self.document_store,
-            filters=self.filters,
-            top_k=self.top_k,
-            hops=self.hops,
-        )
-        return written
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The component that ``to_dict`` described."""
-        made: Self = default_from_dict(cls, data)
-        return made
 
     @component.output_types(documents=list[HaystackDocument])
     def run(
@@ -326,7 +327,7 @@ class MemnetRetriever:
 
 
 @component
-class MemnetAnswerer:
+class MemnetAnswerer(_Written):
     """Answers questions from a ``MemnetDocumentStore``, where other pipelines have a reader.
 
     Answers are verbatim pieces of documents, as of Haystack's ``ExtractiveReader``.
@@ -339,19 +340,6 @@ class MemnetAnswerer:
         self.document_store = document_store
         self.top_k = top_k
         self.hops = hops
-
-    def to_dict(self) -> dict[str, Any]:
-        """The component as values of JSON."""
-        written: dict[str, Any] = default_to_dict(
-            self, document_store=self.document_store, top_k=self.top_k, hops=self.hops
-        )
-        return written
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The component that ``to_dict`` described."""
-        made: Self = default_from_dict(cls, data)
-        return made
 
     @component.output_types(answers=list[ExtractedAnswer])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[ExtractedAnswer]]:
@@ -367,12 +355,7 @@ class MemnetAnswerer:
         return {"answers": self._answers(answer)[: self.top_k if top_k is None else top_k]}
 
     def _answers(self, answer: Answer) -> list[ExtractedAnswer]:
-        meta = {
-            "kind": answer.kind,
-            "confidence": answer.confidence,
-            "abstained": answer.abstained,
-            "answer": answer.answer,
-        }
+        meta = answer.model_dump(include={"kind", "confidence", "abstained", "answer"})
         if answer.answer is None:
             sure = 1.0 - (answer.confidence or 0.0)
             return [ExtractedAnswer(query=answer.question, score=sure, data=None, meta=meta)]
@@ -385,14 +368,9 @@ class MemnetAnswerer:
                 evidence=answer.quotes[0].evidence if answer.quotes else None,
             )
             candidates = (said, *candidates)
-        by_id = {item.id: item for item in answer.evidence}
+        by_id: dict[int | None, Evidence] = {item.id: item for item in answer.evidence}
         return [
-            self._extracted(
-                answer.question,
-                one,
-                None if one.evidence is None else by_id.get(one.evidence),
-                meta,
-            )
+            self._extracted(answer.question, one, by_id.get(one.evidence), meta)
             for one in candidates
         ]
 
@@ -444,25 +422,6 @@ def _unique_values(metas: Iterable[Mapping[str, Any]], field: str) -> list[Any]:
     values = _values(metas, field)
     unique = {(type(value).__name__, json.dumps(value, sort_keys=True)): value for value in values}
     return [unique[key] for key in sorted(unique, key=lambda key: (str(unique[key]), key[0]))]
-
-
-def _types(metas: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """The type of each field by its last value: "boolean", "int", "float" or "keyword"."""
-    return {
-        key: {"type": _type(value)}
-        for meta in metas
-        for key, value in meta.items()
-        if value is not None
-    }
-
-
-def _extremes(metas: Iterable[Mapping[str, Any]], field: str) -> dict[str, Any]:
-    """The smallest and largest value of a field; None where they can't be compared."""
-    values = [value for value in _values(metas, field) if isinstance(value, int | float | str)]
-    try:
-        return {"min": min(values, default=None), "max": max(values, default=None)}
-    except TypeError:  # numbers and strings
-        return {"min": None, "max": None}
 
 
 def _values(metas: Iterable[Mapping[str, Any]], field: str) -> list[Any]:

@@ -5,7 +5,7 @@ a line numbered 1 starts a new story.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memnet.errors import InputError, Problem
@@ -21,12 +21,9 @@ class StoryQuestion:
     """A question that stands in a story, about the sentences before it."""
 
     text: str
-    answers: tuple[str, ...]
-    """The parts of the answer in their order; none where the file gives none."""
-    after: int
-    """Number of sentences of the story before the question."""
-    supports: tuple[int, ...]
-    """Indices of the sentences that give the answer, in the order of the file."""
+    answers: tuple[str, ...]  # its parts in their order; none where the file gives none
+    after: int  # number of sentences of the story before the question
+    supports: tuple[int, ...]  # indices of the sentences that give the answer, as in the file
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,7 @@ class Story:
     """A story without its line numbers."""
 
     sentences: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
-    """``text[start:end]`` of the file's text is the sentence."""
+    spans: tuple[tuple[int, int], ...]  # ``text[start:end]`` of the file's text is the sentence
     questions: tuple[StoryQuestion, ...]
 
 
@@ -72,15 +68,26 @@ def parse_stories(text: str, name: str) -> list[Story]:
 def read_stories(text: str, name: str) -> Iterator[Story | Problem]:
     """The stories of a text, or the problem of a story that has a mistake."""
     for lines in _line_groups(text):
-        builder = _StoryBuilder()
-        for number, start, line in lines:
+        sentences: list[str] = []
+        spans: list[tuple[int, int]] = []
+        questions: list[StoryQuestion] = []
+        indices: dict[int, int] = {}  # of the sentences by the numbers of their lines
+        last_number = 0
+        for line_number, start, line in lines:
             try:
-                builder.add(line, start)
+                last_number, content = _numbered_content(line, last_number)
+                if "\t" in content or content.endswith("?"):
+                    questions.append(_question(content, len(sentences), indices))
+                else:
+                    indices[last_number] = len(sentences)
+                    sentences.append(content)
+                    end = start + len(line.rstrip())
+                    spans.append((end - len(content), end))
             except InputError as error:
-                yield Problem(f"{name}, line {number}", str(error))
+                yield Problem(f"{name}, line {line_number}", str(error))
                 break
         else:
-            yield Story(tuple(builder.sentences), tuple(builder.spans), tuple(builder.questions))
+            yield Story(tuple(sentences), tuple(spans), tuple(questions))
 
 
 def _line_groups(text: str) -> Iterator[list[tuple[int, int, str]]]:
@@ -98,58 +105,36 @@ def _line_groups(text: str) -> Iterator[list[tuple[int, int, str]]]:
         yield group
 
 
-class _StoryBuilder:
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-        self.spans: list[tuple[int, int]] = []
-        self.questions: list[StoryQuestion] = []
-        self._last_number = 0
-        # Of the sentences by the numbers of their lines.
-        self._indices: dict[int, int] = {}
+def _numbered_content(line: str, last_number: int) -> tuple[int, str]:
+    content = line.strip()
+    match = _NUMBERED_LINE.fullmatch(content)
+    if match is None:
+        raise InputError(f"is {content[:40]!r}, expected '<number> <sentence>'; correct it")
+    number = int(match[1])
+    if number <= last_number or (number > 1 and not last_number):
+        raise InputError(
+            f"is numbered {number} after {last_number or 'no other line'}; the numbers "
+            "of a story start at 1 and go up: renumber it"
+        )
+    return number, match[2]
 
-    def add(self, line: str, start: int) -> None:
-        """Add a line that starts at a character of the text.
 
-        Raises:
-            InputError: it does not continue the story.
-        """
-        content = line.strip()
-        match = _NUMBERED_LINE.fullmatch(content)
-        if match is None:
-            raise InputError(f"is {content[:40]!r}, expected '<number> <sentence>'; correct it")
-        number = int(match[1])
-        if number <= self._last_number or (number > 1 and not self._last_number):
-            raise InputError(
-                f"is numbered {number} after {self._last_number or 'no other line'}; the numbers "
-                "of a story start at 1 and go up: renumber it"
-            )
-        self._last_number = number
-        if "\t" in match[2] or match[2].endswith("?"):
-            self._add_question(match[2])
-        else:
-            self._indices[number] = len(self.sentences)
-            self.sentences.append(match[2])
-            first = start + line.index(content) + match.start(2)
-            self.spans.append((first, first + len(match[2])))
-
-    def _add_question(self, content: str) -> None:
-        columns = [column.strip() for column in content.split("\t")]
-        answers = tuple(part.strip() for part in columns[1].split(",")) if columns[1:] else ()
-        if not self.sentences:
-            raise InputError(
-                f"asks {columns[0][:40]!r} before any sentence; put the story before its questions"
-            )
-        if len(columns) > 3 or not columns[0] or not all(answers):
-            raise InputError(
-                f"has {len(columns)} columns, expected '<question><tab><answer><tab><numbers>', "
-                "question and answer filled; correct it"
-            )
-        supports = tuple(self._sentence_index(word) for word in " ".join(columns[2:]).split())
-        self.questions.append(StoryQuestion(columns[0], answers, len(self.sentences), supports))
-
-    def _sentence_index(self, word: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", word) or int(word) not in self._indices:
+def _question(content: str, after: int, indices: Mapping[int, int]) -> StoryQuestion:
+    columns = [column.strip() for column in content.split("\t")]
+    answers = tuple(part.strip() for part in columns[1].split(",")) if columns[1:] else ()
+    if not after:
+        raise InputError(
+            f"asks {columns[0][:40]!r} before any sentence; put the story before its questions"
+        )
+    if len(columns) > 3 or not columns[0] or not all(answers):
+        raise InputError(
+            f"has {len(columns)} columns, expected '<question><tab><answer><tab><numbers>', "
+            "question and answer filled; correct it"
+        )
+    supports = columns[2].split() if columns[2:] else []
+    for word in supports:
+        if not re.fullmatch(r"\d{1,9}", word) or int(word) not in indices:
             raise InputError(
                 f"is supported by {word!r}, expected the number of a sentence before it; correct it"
             )
-        return self._indices[int(word)]
+    return StoryQuestion(columns[0], answers, after, tuple(indices[int(one)] for one in supports))

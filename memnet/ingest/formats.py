@@ -83,12 +83,8 @@ def parse_json_lines(
 ) -> Iterator[Parsed | Problem]:
     """Documents of numbered lines ``{"id", "title", "text", "metadata"?}``.
 
-    Lines of a memory file of the MCP reference server become facts.
-
-    Args:
-        lines: as ``read_lines`` gives them.
-        where: they come from, for ids and problems.
-        origin: path of their file; empty without one.
+    Lines of a memory file of the MCP reference server become facts. ``where`` is what they come
+    from, for ids and problems, ``origin`` the path of their file; empty without one.
     """
     empty = True
     for line in lines:
@@ -99,7 +95,8 @@ def parse_json_lines(
         else:
             try:
                 fields = _json_object(line[1])
-                if _is_graph_line(fields):
+                # A document has a text, a line of a memory graph has none.
+                if fields.get("type") in ("entity", "relation") and "text" not in fields:
                     for fact in _graph_line_facts(fields):
                         yield fact_source(fact, origin)
                 else:
@@ -151,7 +148,7 @@ def fact_source(fact: Fact, origin: str = "") -> ParsedFacts:
 def parse_fact_table(
     text: str, name: str, max_characters: int, origin: str = ""
 ) -> Iterator[ParsedFacts | Problem]:
-    """The facts of a file, a fact a line, as one source; and a problem for each bad line."""
+    """The facts of a file, one a line, as one source; and a problem for each bad line."""
     facts: list[PlacedFact] = []
     position = 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -168,11 +165,7 @@ def parse_fact_table(
 
 
 def parse_fact(line: str, max_characters: int) -> Fact:
-    """The fact on one line.
-
-    Args:
-        line: without its end.
-        max_characters: of a column.
+    """The fact on one line, which is given without its end.
 
     Raises:
         InputError: the line has not three filled columns, or one is too long.
@@ -188,11 +181,6 @@ def parse_fact(line: str, max_characters: int) -> Fact:
     if len(max(columns, key=len)) > max_characters:
         raise InputError(f"has a column of more than {max_characters:,} characters; shorten it")
     return Fact(subject=columns[0], relation=columns[1], object=columns[2])
-
-
-def _is_graph_line(fields: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is a line of a memory graph; a document has a text."""
-    return fields.get("type") in ("entity", "relation") and "text" not in fields
 
 
 def _graph_line_facts(fields: Mapping[str, Any]) -> list[Fact]:
@@ -221,11 +209,7 @@ def _line(fields: Mapping[str, Any], key: str) -> str:
         raise InputError(f"has {key!r} of type {type(value).__name__}; expected a text")
     if not value.strip():
         raise InputError(f"has a blank {key!r}; fill it in")
-    return " ".join(value.split())
-
-
-# Columns that a problem names.
-_MAX_NAMED = 20
+    return one_line(value)
 
 
 def table_facts(
@@ -235,12 +219,9 @@ def table_facts(
 
     The subject of a row is its cell in the column ``key``, the relations are the headers of the
     other columns, the objects their cells. Each fact has the span of its row. Rows without a key,
-    cells without a header and tables without the column make no facts.
-
-    Args:
-        document: with rows that have cells.
-        key: header of the column of subjects, in any case; None for the first column of each table.
-        max_characters: of a subject, a relation or an object; longer ones are left out.
+    cells without a header and tables without the column make no facts, nor do subjects, relations
+    or objects of more than ``max_characters``. ``key`` is a header in any case; None means the
+    first column of each table.
     """
     facts: list[PlacedFact] = []
     headers: dict[str, None] = {}
@@ -255,7 +236,15 @@ def table_facts(
         has_key = True
         for row in rows:
             text = document.text[row.start : row.end]
-            for fact in _facts(document.text, row, column):
+            subject = next((cell for cell in row.cells if cell.header == column), None)
+            for cell in row.cells:
+                if subject is None or not cell.header or cell.header == column:
+                    continue
+                fact = Fact(
+                    subject=document.text[subject.start : subject.end],
+                    relation=cell.header,
+                    object=document.text[cell.start : cell.end],
+                )
                 if max(map(len, (fact.subject, fact.relation, fact.object))) > max_characters:
                     too_long += 1
                 else:
@@ -275,7 +264,7 @@ def table_facts(
             "such a row, or read it without --facts",
         )
     elif not has_key:
-        known = ", ".join(repr(name) for name in list(headers)[:_MAX_NAMED])
+        known = ", ".join(repr(name) for name in list(headers)[:20])
         yield Problem(document.name, f"has no column {key!r}, expected one of {known}")
     elif not too_long:
         yield Problem(
@@ -310,16 +299,3 @@ def _subject_column(rows: list[Block], names: dict[str, None], key: str | None) 
         return max(rows, key=lambda row: len(row.cells)).cells[0].header
     wanted = one_line(key).casefold()
     return next((name for name in names if name.casefold() == wanted), None)
-
-
-def _facts(text: str, row: Block, column: str) -> Iterator[Fact]:
-    subject = next((cell for cell in row.cells if cell.header == column), None)
-    if subject is None:
-        return
-    for cell in row.cells:
-        if cell.header and cell.header != column:
-            yield Fact(
-                subject=text[subject.start : subject.end],
-                relation=cell.header,
-                object=text[cell.start : cell.end],
-            )

@@ -6,12 +6,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from memnet.config import LimitConfig
-from memnet.errors import EMPTY, InputError, Problem
+from memnet.errors import InputError, Problem
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.formats import (
     Parsed,
@@ -46,30 +47,24 @@ from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"
-# Bytes of a file that are read at a time.
-_DIGEST_BYTES = 2**20
-# Bytes at the start of a file by which stories are told from other texts.
-_HEAD_BYTES = 2**16
-# Max. nesting of lists and objects in metadata.
-_MAX_DEPTH = 50
+_DIGEST_BYTES = 2**20  # of a file that are read at a time
+_HEAD_BYTES = 2**16  # at the start of a file by which stories are told from other texts
+_MAX_DEPTH = 50  # of lists and objects in metadata
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Message, Fact, FolderChanges)
 
 
 class OriginComplete(NamedTuple):
-    """A file was read without a problem, or all files of a folder were tried.
+    """A file was read without a problem, all files of a folder were tried, or a path is gone.
 
-    What came from there before and does so no longer may be removed. It is so, too, of a path
-    that is no longer there.
+    What came from there before and does so no longer may be removed.
     """
 
     origin: str
     is_folder: bool
-    digest: bytes = b""
-    """Of a file's content."""
-    exclusions: Exclusions = Exclusions()
-    """What of a folder was left out."""
+    digest: bytes = b""  # of a file's content
+    exclusions: Exclusions = Exclusions()  # what of a folder was left out
 
 
 Item: TypeAlias = Parsed | Problem | OriginComplete
@@ -85,14 +80,7 @@ class InputReader:
         loaders: LoaderProcess,
         is_known: Callable[[str, bytes], bool] = lambda _path, _digest: False,
     ) -> None:
-        """Set up a reader.
-
-        Args:
-            limits: what is beyond them is a problem.
-            options: how inputs are read.
-            loaders: reads files of documents.
-            is_known: given the path of a file and the digest of its content; whether all of it is
-                stored, so that it need not be read.
+        """Set up a reader; ``is_known`` tells if all of a file is stored, by its path and digest.
 
         Raises:
             InputError: an option can't be used.
@@ -106,26 +94,22 @@ class InputReader:
         self._options = options
         self._limits = limits
         self._exclusions = Exclusions(options.exclude)
-        self.kinds: Counter[str] = Counter()
-        """Files that were read, or are known, by what people call their format."""
-        self.bytes = 0
-        """Of the files of known formats that were read so far."""
+        self.kinds: Counter[str] = Counter()  # of files read or known, as people call their formats
+        self.bytes = 0  # of the files of known formats that were read so far
+        # Whether changes of a folder or messages were read, as they come turn by turn: it is no
+        # error if none of them can be used.
         self.follows = False
-        """Whether changes of a folder or messages were read, as they come turn by turn: it is no
-        error if none of them can be used."""
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
         for given in inputs:
-            if isinstance(given, Document):
-                yield from self._document(given)
-            elif isinstance(given, Message):
-                yield from self._message(given)
+            if isinstance(given, Document | Message):
+                yield from self._value(given)
             elif isinstance(given, Fact):
                 yield from self._checked([fact_source(given)], "fact")
             elif isinstance(given, FolderChanges):
                 yield from self._changes(given)
-            elif isinstance(given, (str, os.PathLike)):
+            elif isinstance(given, str | os.PathLike):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
                 yield from self._checked(self._stream(given), _STDIN)
@@ -140,20 +124,17 @@ class InputReader:
             except InputError as error:
                 yield Problem(where, str(error))
 
-    def _document(self, document: Document) -> Iterator[Item]:
-        where = f"document {document.id!r}"
+    def _value(self, given: Document | Message) -> Iterator[Item]:
+        where = f"{type(given).__name__.lower()} {given.id!r}"
         try:
-            yield from self._checked([parse_document(document)], where)
+            if isinstance(given, Message):
+                self.follows = True
+                parsed = message_document(given)
+            else:
+                parsed = parse_document(given)
+            yield from self._checked([parsed], where)
         except InputError as error:
-            yield Problem(where, str(error))
-
-    def _message(self, message: Message) -> Iterator[Item]:
-        self.follows = True
-        where = f"message {message.id!r}"
-        if message.text.strip():
-            yield from self._checked([message_document(message)], where)
-        else:
-            yield Problem(where, "has a blank 'text'; leave it out or fill it", EMPTY)
+            yield Problem(where, str(error), error.reason)
 
     def _path(self, path: Path) -> Iterator[Item]:
         try:
@@ -166,10 +147,11 @@ class InputReader:
         except InputError as error:
             yield Problem(str(path), str(error))
         else:
-            # A file that was named by itself is missed by somebody, whatever it is.
-            yield from (
-                self._folder(path) if is_folder else map(_as_error, self._file(path, named=True))
-            )
+            for item in self._folder(path) if is_folder else self._file(path, named=True):
+                if isinstance(item, Problem) and not is_folder:
+                    # It was named by itself: somebody misses it, whatever it is.
+                    item = replace(item, reason="")
+                yield item
 
     def _folder(self, folder: Path) -> Iterator[Item]:
         empty = True
@@ -233,27 +215,23 @@ class InputReader:
             self.bytes += len(part)
         return digest.digest()
 
-    def _load(self, path: Path, known: Format) -> Iterable[Parsed | Problem]:
+    def _load(self, path: Path, known: Format) -> Iterator[Parsed | Problem]:
         name = str(path)
         if known is JSON_LINES:
-            return _json_lines(path, self._limits)
-        if known is FACT_TABLE:
+            with open_file(path) as file:
+                lines = read_lines(file, name, self._limits.document)
+                yield from parse_json_lines(lines, name, name)
+        elif known is FACT_TABLE:
             text = read_text(path, self._limits.document)
-            return parse_fact_table(text, name, self._limits.fact, name)
-        documents = self._documents(path, known)
-        if not self._options.facts:
-            return documents
-        return self._facts(documents)
+            yield from parse_fact_table(text, name, self._limits.fact, name)
+        else:
+            for item in self._documents(path, known):
+                if self._options.facts and isinstance(item, ParsedDocument):
+                    yield from table_facts(item, self._options.key, self._limits.fact)
+                else:
+                    yield item
 
-    def _facts(self, documents: Iterable[Parsed | Problem]) -> Iterator[Parsed | Problem]:
-        """Facts of the tables of documents."""
-        for item in documents:
-            if isinstance(item, ParsedDocument):
-                yield from table_facts(item, self._options.key, self._limits.fact)
-            else:
-                yield item
-
-    def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
+    def _documents(self, path: Path, found: Format) -> Iterator[ParsedDocument | Problem]:
         name = str(path)
         if found.name == "text":
             with open_file(path) as file:
@@ -265,10 +243,15 @@ class InputReader:
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
-        if self._options.reads_conversations():
-            yield from self._conversations(stream)
+        limit = self._limits.document
+        if self._options.read_as == CONVERSATION:
+            data = stream.read(limit + 1)
+            if len(data) > limit:
+                yield Problem(_STDIN, f"is longer than {limit:,} bytes; split it")
+            else:
+                yield from format_by_name(CONVERSATION).loader()(SourceFile(CONVERSATION, data))
             return
-        numbered = read_lines(stream, _STDIN, self._limits.document)
+        numbered = read_lines(stream, _STDIN, limit)
         head = next(
             (line for line in numbered if isinstance(line, Problem) or line[1].strip()), None
         )
@@ -281,18 +264,7 @@ class InputReader:
         elif self._options.facts:
             yield from _fact_lines(lines, self._limits.fact)
         else:
-            yield from _whole_text(lines, self._limits.document)
-
-    def _conversations(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
-        data = stream.read(self._limits.document + 1)
-        if len(data) > self._limits.document:
-            yield Problem(_STDIN, f"is longer than {self._limits.document:,} bytes; split it")
-            return
-        yield from format_by_name(CONVERSATION).loader()(SourceFile(CONVERSATION, data))
-
-
-def _as_error(item: Item) -> Item:
-    return Problem(item.where, item.what) if isinstance(item, Problem) else item
+            yield from _whole_text(lines, limit)
 
 
 def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:
@@ -354,13 +326,6 @@ def _is_deeper(value: object, levels: int) -> bool:
         return False
     parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
     return not levels or any(_is_deeper(part, levels - 1) for part in parts)
-
-
-def _json_lines(path: Path, limits: LimitConfig) -> Iterator[Parsed | Problem]:
-    with open_file(path) as file:
-        yield from parse_json_lines(
-            read_lines(file, str(path), limits.document), str(path), str(path)
-        )
 
 
 def _fact_lines(

@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from memnet.errors import EMPTY, InputError
 from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.names import (
+    DAY,
     MESSAGE,
+    SESSION,
     called_symbols,
-    day_symbols,
-    session_symbol,
     speaker_symbols,
 )
 from memnet.text.relative import times_in
@@ -24,19 +25,16 @@ from memnet.types import Message
 # alone says little. Evidence@10 of 355 questions about five chats is 71.8 % with it, 70.9 %
 # without; with the message before in all keys it is lower by far, as they drown what is new.
 _SHORT = 60
-# Last characters of it that the key takes.
-_BEFORE = 200
+_BEFORE = 200  # last characters of it that the key takes
 _MIN_MESSAGES = 4
 _MAX_SPEAKERS = 40
 # Messages of a speaker, on average: people who talk come back, titles of a catalogue do not.
 _MIN_EACH = 2
 # Min. share of neighbouring ids whose numbers follow each other; the others begin a session.
 _MIN_IN_SEQUENCE = 0.5
-# Characters of a speaker's name and of a time in a title.
-_MAX_SPEAKER, _MAX_TIME = 100, 80
+_MAX_SPEAKER, _MAX_TIME = 100, 80  # characters of a speaker's name and of a time in a title
 _DIGITS = "0123456789"
-# Max. digits of the number at the end of an id.
-_MAX_DIGITS = 15
+_MAX_DIGITS = 15  # of the number at the end of an id
 # Max. days of a time in a message that makes it one of those days: "last week", not "last month".
 _MAX_DAYS = 7
 _NUMERIC_DAY = re.compile(r"\b\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)\b")
@@ -56,17 +54,18 @@ Extract = Callable[[str], Iterable[str]]
 
 
 def message_document(message: Message) -> ParsedDocument:
-    """A message as a document with the title "speaker, time"."""
+    """A message as a document with the title "speaker, time".
+
+    Raises:
+        InputError: it is blank.
+    """
+    if not message.text.strip():
+        raise InputError("has a blank 'text'; leave it out or fill it", EMPTY)
     turn = Turn(message.speaker, message.time, message.session)
     blocks = tuple(Block("paragraph", start, end) for start, end in paragraphs(message.text))
     title = f"{turn.speaker}, {turn.time}" if turn.time else turn.speaker
-    metadata: Mapping[str, Any] = {
-        name: value
-        for name, value in (
-            ("session", turn.session), ("speaker", turn.speaker), ("time", turn.time),
-        )
-        if value
-    }  # fmt: skip
+    named = {"session": turn.session, "speaker": turn.speaker, "time": turn.time}
+    metadata = {name: value for name, value in named.items() if value}
     return ParsedDocument(message.id, title, message.text, blocks, metadata=metadata, turn=turn)
 
 
@@ -139,15 +138,24 @@ def _is_time(time: str) -> bool:
     return bool(dated) and _OF_TIMES.issuperset(_WORDS.findall(time.casefold()))
 
 
+class _Said(NamedTuple):
+    """The last message of a session."""
+
+    speaker: str = ""
+    text: str = ""  # with its speaker; the end of a long one
+    addressed: str = ""  # who else spoke last before it
+
+    def addressed_by(self, speaker: str) -> str:
+        return self.addressed if self.speaker == speaker else self.speaker
+
+
 class Conversations:
     """Gives the messages of one ingest what was said before them."""
 
     def __init__(self, store: MemoryStore, namespace: str) -> None:
-        """Look nothing up yet."""
         self._store = store
         self._namespace = namespace
-        # Of each session the messages that this ingest saw last.
-        self._last: dict[str, _Said] = {}
+        self._last: dict[str, _Said] = {}  # of each session the messages that this ingest saw last
 
     def link_to_previous(self, document: ParsedDocument, stored: bool) -> ParsedDocument:
         """A message with what was said before it in its session."""
@@ -157,28 +165,18 @@ class Conversations:
         said = self._last.get(turn.session)
         if said is None or stored:
             said = self._stored(turn.session, document.name)
-        addressed = said.addressed if said.speaker == turn.speaker else said.speaker
+        addressed = said.addressed_by(turn.speaker)
         text = f"{turn.speaker}: {document.text.strip()[-_BEFORE:]}"
         self._last[turn.session] = _Said(turn.speaker, text, addressed)
         return replace(document, turn=turn._replace(before=said.text, addressed=addressed))
 
-    def _stored(self, session: str, name: str) -> "_Said":
+    def _stored(self, session: str, name: str) -> _Said:
         """The stored message before a source, stored or not, in a session."""
-        found = self._store.messages.before(session_symbol(session), name, self._namespace)
+        found = self._store.messages.before(SESSION + session, name, self._namespace)
         if found is None:
-            return _Said("", "", "")
+            return _Said()
         speaker = found[0].partition(",")[0]
-        return _Said(speaker, f"{speaker}: {found[1][-_BEFORE:]}", "")
-
-
-class _Said(NamedTuple):
-    """The last message of a session."""
-
-    speaker: str
-    text: str
-    """With its speaker; the end of a long one."""
-    addressed: str
-    """Who else spoke last before it."""
+        return _Said(speaker, f"{speaker}: {found[1][-_BEFORE:]}")
 
 
 class SpeakerText(NamedTuple):
@@ -186,28 +184,24 @@ class SpeakerText(NamedTuple):
 
     source: str
     speaker: str
-    time: str
-    """As it was written; empty if unknown."""
+    time: str  # as it was written; empty if unknown
     title: str
     text: str
-    start: int
-    """Of the text in its source."""
+    start: int  # of the text in its source
 
 
 def speaker_texts(document: ParsedDocument) -> Iterator[SpeakerText]:
     """The messages of a document, which is one, a conversation, or neither."""
-    name, turn = document.name, document.turn
-    if turn is not None:
-        yield SpeakerText(name, turn.speaker, turn.time, document.title, document.text, 0)
-        return
-    participants = document.metadata.get("participants")
-    if not isinstance(participants, list) or document.blocks[0].kind != "message":
-        return
-    for speaker, blocks in _spoken(document, [f"{one}:" for one in participants]):
+    name = document.name
+    for turn, blocks in _spoken(document):
+        if document.turn is not None:
+            yield SpeakerText(name, turn.speaker, turn.time, document.title, document.text, 0)
+            continue
         start, place = blocks[0].start, blocks[0].place
-        label = f"{speaker}:"
+        label = f"{turn.speaker}:"
         start += len(label) if document.text.startswith(label, start) else 0
-        yield SpeakerText(name, speaker, place, place, document.text[start : blocks[-1].end], start)
+        text = document.text[start : blocks[-1].end]
+        yield SpeakerText(name, turn.speaker, place, place, text, start)
 
 
 def message_slots(
@@ -216,44 +210,46 @@ def message_slots(
     """The slots of a message or of a conversation, a slot for each message that is not long.
 
     They are about nothing that a question names, but have symbols of their own: that they are
-    messages, their speaker, day and session, and what the speaker calls others.
-
-    Args:
-        document: of any kind.
-        max_characters: of a slot.
-        extract: finds the names that a text mentions.
-
-    Returns:
-        None for a document that is neither.
+    messages, their speaker, day and session, and what the speaker calls others. None for a
+    document that is neither.
     """
+    spoken = _spoken(document)
+    return (
+        [
+            slot
+            for turn, blocks in spoken
+            for slot in _slots(replace(document, blocks=blocks), turn, max_characters, extract)
+        ]
+        if spoken
+        else None
+    )
+
+
+def _spoken(document: ParsedDocument) -> list[tuple[Turn, tuple[Block, ...]]]:
+    """The messages of a document; none if it is neither one nor a conversation."""
     if document.turn is not None:
-        return list(_slots(document, document.turn, max_characters, extract))
+        return [(document.turn, document.blocks)]
     participants = document.metadata.get("participants")
     if not isinstance(participants, list) or document.blocks[0].kind != "message":
-        return None
-    slots: list[NewSlot] = []
-    said = _Said("", "", "")
-    for speaker, blocks in _spoken(document, [f"{name}:" for name in participants]):
-        part = replace(document, blocks=tuple(blocks))
-        text = document.text[blocks[0].start : blocks[-1].end]
-        addressed = said.addressed if said.speaker == speaker else said.speaker
-        turn = Turn(speaker, blocks[0].place, "", said.text, addressed)
-        slots += _slots(part, turn, max_characters, extract)
-        said = _Said(speaker, text[-_BEFORE:], addressed)
-    return slots
-
-
-def _spoken(document: ParsedDocument, labels: Sequence[str]) -> Iterator[tuple[str, list[Block]]]:
-    """The messages of a conversation, each with its speaker, by the labels that begin them."""
-    speaker, blocks = "", list[Block]()
+        return []
+    parts: list[tuple[str, list[Block]]] = []  # each begins with the label of its speaker
     for block in document.blocks:
-        label = next((one for one in labels if document.text.startswith(one, block.start)), None)
-        if label is not None and block.kind == "message":
-            if blocks:
-                yield speaker, blocks
-            speaker, blocks = label[:-1], []
-        blocks.append(block)
-    yield speaker, blocks
+        speaker = next(
+            (one for one in participants if document.text.startswith(f"{one}:", block.start)), None
+        )
+        if speaker is not None and block.kind == "message":
+            parts.append((str(speaker), []))
+        elif not parts:
+            parts.append(("", []))
+        parts[-1][1].append(block)
+    spoken: list[tuple[Turn, tuple[Block, ...]]] = []
+    said = _Said()
+    for speaker, blocks in parts:
+        addressed = said.addressed_by(speaker)
+        spoken.append((Turn(speaker, blocks[0].place, "", said.text, addressed), tuple(blocks)))
+        text = document.text[blocks[0].start : blocks[-1].end]
+        said = _Said(speaker, text[-_BEFORE:], addressed)
+    return spoken
 
 
 def _slots(
@@ -265,8 +261,8 @@ def _slots(
     keys = (
         MESSAGE,
         *(speaker_symbols(turn.speaker) if turn.speaker else ()),
-        *day_symbols(name for day in _days_of(turn, whole) for name in day.names()),
-        *((session_symbol(turn.session),) if document.turn else ()),
+        *(DAY + name for day in _days_of(turn, whole) for name in day.names()),
+        *((SESSION + turn.session,) if document.turn else ()),
     )
     called = called_symbols(whole, turn.addressed)
     for window in document_windows(document, max_characters):

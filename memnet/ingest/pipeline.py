@@ -1,6 +1,7 @@
 """Ingest: inputs are parsed, compared with what is stored, and what changed is written."""
 
 import hashlib
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,14 +9,13 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from memnet.config import Config
-from memnet.errors import Problem
+from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, OriginComplete
 from memnet.ingest.messages import Conversations, SpeakerText, recognise_turns, speaker_texts
-from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
 from memnet.ingest.slots import Extractor, chunking_fingerprint, document_source, facts_source
@@ -27,47 +27,83 @@ from memnet.runtime.process import raised_gc_threshold
 from memnet.storage import MemoryStore, NewSource
 from memnet.types import IngestReport
 
-
-class Learner(Protocol):
-    """Learns from messages."""
-
-    def prepare(self, messages: Sequence[SpeakerText], namespace: str) -> Callable[[], None] | None:
-        """What is to be written once the messages are stored, in the same transaction."""
-        ...
+_log = logging.getLogger("memnet")
+# Gives what is to be written once messages are stored, in the same transaction.
+Learn: TypeAlias = Callable[[Sequence[SpeakerText], str], Callable[[], None] | None]
 
 
 class Progress(NamedTuple):
     """How far an ingest has come."""
 
-    characters: int
-    """Characters of input that are safely stored, unchanged ones included."""
+    characters: int  # of input that are safely stored, unchanged ones included
     documents: int
-    bytes: int = 0
-    """Of the files that they were read from, and of files that were compared and are unchanged."""
-    kinds: Mapping[str, int] = MappingProxyType({})
-    """Files by what people call their format: "PDF files", "Markdown"."""
+    bytes: int = 0  # of the files they were read from, and of files that are unchanged
+    kinds: Mapping[str, int] = MappingProxyType({})  # files by format: "PDF files", "Markdown"
 
 
 @dataclass
 class _Batch:
     """What is stored in one transaction: first it is collected, then prepared, then written."""
 
+    # Inputs with the digests of what they were parsed to.
     items: list[tuple[Parsed, bytes]] = field(default_factory=list)
-    """Inputs with the digests of what they were parsed to."""
     characters: int = 0
     # Digests of files of which all is stored with this batch, by path.
     files: dict[str, bytes] = field(default_factory=dict)
     # Digests of those of its sources, by name, that may have come before in this run.
     unmarked: dict[str, bytes] = field(default_factory=dict)
     sources: list[NewSource] = field(default_factory=list)
-    vectors: PendingVectors | None = None
-    """Of the passages that changed, once it is prepared."""
+    vectors: PendingVectors | None = None  # of the passages that changed, once it is prepared
     learn: Callable[[], None] | None = None
 
-    def has_messages(self) -> bool:
-        """Whether messages of a conversation are among its inputs."""
-        documents = (parsed for parsed, _ in self.items if isinstance(parsed, ParsedDocument))
-        return any(document.turn is not None for document in documents)
+    def documents(self) -> list[ParsedDocument]:
+        return [parsed for parsed, _ in self.items if isinstance(parsed, ParsedDocument)]
+
+
+class _Problems:
+    """Counts and reports problems; the only one of a run that used nothing becomes its error."""
+
+    def __init__(self, report: Callable[[Problem], None] | None) -> None:
+        self.reasons: Counter[str] = Counter()
+        self._report = report or _log_problem
+        self._first: Problem | None = None
+
+    def add(self, problem: Problem) -> None:
+        if not self.reasons:
+            self._first = problem
+        else:
+            self._report_first()
+            self._report(problem)
+        self.reasons[problem.reason] += 1
+
+    def finish(self, *, nothing_used: bool) -> None:
+        """Report what was held back.
+
+        Raises:
+            InputError: nothing at all was used.
+        """
+        if nothing_used and self._first is not None:
+            raise InputError(str(self._first))
+        self._report_first()
+        if nothing_used and self.reasons:
+            counted = ", ".join(f"{count:,} {what}" for what, count in self.by_reason().items())
+            raise InputError(
+                f"nothing was ingested: all {self.reasons.total()} inputs were skipped"
+                + (", see above" if self.reasons[""] else f" ({counted})")
+            )
+
+    def by_reason(self) -> dict[str, int]:
+        """How many there were, most first; those where something is wrong as "errors"."""
+        return {reason or "errors": count for reason, count in self.reasons.most_common()}
+
+    def _report_first(self) -> None:
+        if self._first is not None:
+            self._report(self._first)
+            self._first = None
+
+
+def _log_problem(problem: Problem) -> None:
+    _log.log(logging.INFO if problem.reason else logging.WARNING, "skipped: %s", problem)
 
 
 class Ingest:
@@ -87,11 +123,11 @@ class Ingest:
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
-        learner: Learner | None = None,
+        learn: Learn | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
-        """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
+        """Set up a run; ``extractor`` finds names in passages, ``learn`` learns from messages.
 
         Without ``on_problem`` each problem is a line of the log.
         """
@@ -101,7 +137,7 @@ class Ingest:
         self._passages = passages
         self._namespace = namespace
         self._extractor = extractor
-        self._learner = learner
+        self._learn = learn
         self._on_progress = on_progress or (lambda _: None)
         self._loaders = LoaderProcess(
             LoadLimits(
@@ -116,15 +152,14 @@ class Ingest:
         self._slot_process = SlotProcess(config.window)
         self._conversations = Conversations(store, namespace)
         self._fingerprint = chunking_fingerprint(config.window, extractor).encode()
-        self._problems = Problems(on_problem)
+        self._problems = _Problems(on_problem)
         self._counts: Counter[str] = Counter()
         self._progress = Progress(0, 0)
         self._used_any = False
         # The first batches are smaller: until they are encoded there is nothing to write.
         self._batch_factor = 1
         self._batch = _Batch()
-        # The batch before, which is not written yet.
-        self._prepared: _Batch | None = None
+        self._prepared: _Batch | None = None  # the batch before, which is not written yet
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
         """Store everything that can be used; report and count what can't.
@@ -135,11 +170,11 @@ class Ingest:
         """
         started = time.perf_counter()
         with (
-            raised_gc_threshold(),
+            raised_gc_threshold,
             self._loaders,
             closing(self._slot_process),
             self._store.writing(sources_only=True),
-            self._passages.running(),
+            self._passages.pool or nullcontext(),
         ):
             self._store.sources.start_run()
             for item in self._reader.read(inputs):
@@ -157,7 +192,7 @@ class Ingest:
         self._problems.finish(nothing_used=not (self._used_any or self._reader.follows))
         return IngestReport(
             **{name: self._counts[name] for name in ("added", "updated", "unchanged", "removed")},
-            skipped=self._problems.count,
+            skipped=self._problems.reasons.total(),
             skipped_by_reason=self._problems.by_reason(),
             kinds=dict(self._reader.kinds),
             evicted=self._counts["evicted"],
@@ -193,7 +228,7 @@ class Ingest:
             batch.characters >= factor * limits.batch_characters
             or len(batch.items) >= factor * limits.batch_sources
         ):
-            most = limits.quick_batches if self._passages.is_quick else 1
+            most = 1 if self._passages.quick is None else limits.quick_batches
             self._batch_factor = min(2 * factor, most)
             self._store_batch(is_last=False)
 
@@ -225,7 +260,7 @@ class Ingest:
         """Prepare the batch, write the one before it meanwhile, and begin the next one."""
         self._mark_seen()
         batch, self._batch = self._batch, _Batch()
-        has_messages = batch.has_messages()
+        has_messages = any(document.turn is not None for document in batch.documents())
         if has_messages:  # they are placed among those that are stored
             self._write_prepared()
         # Another process takes some time to start, and on one core both only wait for each other;
@@ -239,7 +274,7 @@ class Ingest:
         self._prepare(batch, in_process)
         self._write_prepared()
         self._prepared = batch
-        if has_messages or not self._passages.in_background:
+        if has_messages or self._passages.pool is None:
             self._write_prepared()
 
     def _prepare(self, batch: _Batch, in_process: bool) -> None:
@@ -249,11 +284,7 @@ class Ingest:
         encoded from now on, where that is possible beside other work, by a process of their own
         if ``in_process``.
         """
-        documents = iter(
-            recognise_turns(
-                [parsed for parsed, _ in batch.items if isinstance(parsed, ParsedDocument)]
-            )
-        )
+        documents = iter(recognise_turns(batch.documents()))
         names = [parsed.name for parsed, _ in batch.items]
         stored = self._store.sources.states(names, self._namespace)
         evicted = self._evicted_before(names)
@@ -282,11 +313,11 @@ class Ingest:
                     continue
             if is_new:
                 changed.append(source)
-                said += speaker_texts(document) if self._learner is not None else ()
+                said += speaker_texts(document) if self._learn is not None else ()
             batch.sources.append(source)
         make_slots = self._slot_process.fill if in_process else None
         batch.vectors = PendingVectors(self._passages, changed, make_slots)
-        batch.learn = self._learner.prepare(said, self._namespace) if self._learner else None
+        batch.learn = self._learn(said, self._namespace) if self._learn else None
 
     def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
         """The digests of those of some sources that were evicted; where there is room, of none."""

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
@@ -59,10 +60,8 @@ class Exclusions:
 class FolderChanges:
     """What was changed, made or removed in a folder since it was read."""
 
-    folder: Path
-    """Absolute, as it was given to be read."""
-    paths: frozenset[Path]
-    """Of files and folders in it, at any depth, none of them left out."""
+    folder: Path  # absolute, as it was given to be read
+    paths: frozenset[Path]  # of files and folders in it, at any depth, none of them left out
 
 
 def is_left_out(path: Path, folder: Path, exclusions: Exclusions) -> bool:
@@ -76,8 +75,7 @@ def is_left_out(path: Path, folder: Path, exclusions: Exclusions) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a file or folder is hidden, or notes who edits an Office document."""
-    return name.startswith((".", "~$"))
+    return name.startswith((".", "~$"))  # the latter note who edits an Office document
 
 
 def files_below(
@@ -115,8 +113,7 @@ def files_below(
             path = Path(parent, name)
             if _is_hidden(name) or exclusions.match(within / name):
                 continue
-            problem = bad_link(path, root)
-            if problem:
+            if problem := bad_link(path, root):
                 yield problem
             elif name not in folders:
                 yield path
@@ -140,10 +137,8 @@ def bad_link(link: Path, root: Path) -> Problem | None:
 
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
-# Name of the other format of JSON lines, and of those from standard input.
-CONVERSATION: Final = "conversation"
-# Lines that tell a table of data from one of facts.
-_LINES: Final = 3
+CONVERSATION: Final = "conversation"  # the other format of JSON lines
+_LINES: Final = 3  # that tell a table of data from one of facts
 
 
 @dataclass(frozen=True)
@@ -161,21 +156,13 @@ class ReadOptions:
     exclude: Sequence[str] = ()
     """Patterns as in a .gitignore of each folder: what matches is left out."""
 
-    def reads_conversations(self) -> bool:
-        """Whether JSON lines are messages in place of documents."""
-        return self.read_as == CONVERSATION
-
 
 def choose_format(
     path: Path, options: ReadOptions, head: bytes = b"", *, named: bool = False
 ) -> Format:
-    """The format to read a file in.
+    """The format to read a file in, ``named`` by a user or found in a folder.
 
-    Args:
-        path: of the file.
-        options: how it is to be read.
-        head: its first bytes; none if only its name is to tell.
-        named: whether a user named it by itself.
+    Without ``head``, its first bytes, only its name tells.
 
     Raises:
         InputError: it is of an unknown kind, or holds no text.
@@ -184,7 +171,7 @@ def choose_format(
     if named and options.read_as is not None:
         return format_by_name(options.read_as)
     if suffix == ".jsonl":
-        return format_by_name(CONVERSATION) if options.reads_conversations() else JSON_LINES
+        return format_by_name(CONVERSATION) if options.read_as == CONVERSATION else JSON_LINES
     if suffix == ".tsv":
         return format_by_name("csv") if _is_data_table(head) else FACT_TABLE
     found = find_format(path.name, head)
@@ -218,13 +205,7 @@ def measure(paths: Iterable[str | os.PathLike[str]], options: ReadOptions) -> in
         named = not given.is_dir()
         for path in [given] if named else files_below(given, exclusions):
             if not isinstance(path, Problem):
-                total += _size(path, options, named=named)
+                with suppress(InputError, OSError, ValueError):
+                    choose_format(path, options, named=named)
+                    total += path.stat().st_size
     return total
-
-
-def _size(path: Path, options: ReadOptions, *, named: bool) -> int:
-    try:
-        choose_format(path, options, named=named)
-        return path.stat().st_size
-    except (InputError, OSError, ValueError):
-        return 0

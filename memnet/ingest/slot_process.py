@@ -26,8 +26,7 @@ from memnet.storage import NewSlot, NewSource
 
 _log = logging.getLogger("memnet")
 _START = "from memnet.ingest.slot_process import main; main()"
-# Seconds in which a process that has nothing more to do has to end by itself.
-_GRACE = 2.0
+_GRACE = 2.0  # seconds in which a process that has nothing more to do has to end by itself
 
 
 class SlotProcess:
@@ -37,7 +36,6 @@ class SlotProcess:
     """
 
     def __init__(self, config: WindowConfig) -> None:
-        """Start nothing yet."""
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
         self._is_broken = False
@@ -52,13 +50,11 @@ class SlotProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        with suppress(OSError):  # of what could not be sent any more
+        with suppress(OSError, subprocess.TimeoutExpired):  # of what could not be sent any more
             cast(BinaryIO, process.stdin).close()
-        try:
             process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.wait()
         cast(BinaryIO, process.stdout).close()
 
     def fill(self, sources: Sequence[NewSource]) -> None:
@@ -136,7 +132,6 @@ def _document(message: list[Any]) -> ParsedDocument:
 
 
 def _slot_message(slot: NewSlot) -> list[Any]:
-    """What is not in the document, or has to be found there."""
     return [slot.title, slot.start, slot.end, slot.key_symbols, slot.value_symbols, slot.places]
 
 

@@ -1,6 +1,6 @@
 """Parsed inputs become sources with slots: their windows, keys, values and symbols."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import PurePath
 from typing import Protocol, overload
@@ -45,10 +45,7 @@ def document_source(
     config: WindowConfig,
     extractor: Extractor | None = None,
 ) -> NewSource:
-    """A document as a source with a slot for each window.
-
-    Its mentions are those that ``extractor`` finds; None for runs of capitalised words.
-    """
+    """A document as a source with a slot for each window; mentions are what ``extractor`` finds."""
     return NewSource(
         document.name,
         digest,
@@ -78,7 +75,6 @@ class LazySlots(Sequence[NewSlot]):
     def __init__(
         self, make: Callable[[], list[NewSlot]], document: ParsedDocument | None = None
     ) -> None:
-        """Make none yet; ``document`` is what they are of, if it is one."""
         self._make = make
         self._document = document
         self._made: list[NewSlot] | None = None
@@ -92,24 +88,17 @@ class LazySlots(Sequence[NewSlot]):
         """Take slots that were made elsewhere."""
         self._made = slots
 
-    @property
-    def _slots(self) -> list[NewSlot]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
-
     @overload
     def __getitem__(self, index: int) -> NewSlot: ...
     @overload
     def __getitem__(self, index: slice) -> list[NewSlot]: ...
     def __getitem__(self, index: int | slice) -> NewSlot | list[NewSlot]:
-        return self._slots[index]
-
-    def __iter__(self) -> Iterator[NewSlot]:
-        return iter(self._slots)
+        if self._made is None:
+            self._made = self._make()
+        return self._made[index]
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self[:])
 
 
 def document_slots(
@@ -202,26 +191,24 @@ def _aliases(text: str, symbols: Sequence[str]) -> list[str]:
 
 
 def _fact_slots(facts: ParsedFacts) -> list[NewSlot]:
-    slots: list[NewSlot] = []
-    for fact, text, start, end in facts.facts:
+    return [
+        NewSlot(
+            kind=kind,  # type: ignore[arg-type]
+            title=key,
+            text=text,
+            start=start,
+            end=end,
+            key_text=key_text,
+            key_symbols=(symbol(key),),
+            value_symbols=(symbol(value),),
+            relation=relation,
+            value=value,
+        )
+        for fact, text, start, end in facts.facts
         # The name of a relation as words: "starred_actors" as "starred actors".
-        relation = normalise(fact.relation) or fact.relation
+        for relation in [normalise(fact.relation) or fact.relation]
         for kind, key, value, key_text in (
             ("fact", fact.subject, fact.object, relation),
             ("reverse", fact.object, fact.subject, f"{relation} of"),
-        ):
-            slots.append(
-                NewSlot(
-                    kind=kind,  # type: ignore[arg-type]
-                    title=key,
-                    text=text,
-                    start=start,
-                    end=end,
-                    key_text=key_text,
-                    key_symbols=(symbol(key),),
-                    value_symbols=(symbol(value),),
-                    relation=relation,
-                    value=value,
-                )
-            )
-    return slots
+        )
+    ]

@@ -2,18 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from typing import TypeVar, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.config import IngestConfig
 from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
 
-Result = TypeVar("Result")
-# Texts between two looks at whether to go on: 0.2 s of one core.
-_SLICE = 16
+_SLICE = 16  # texts between two looks at whether to go on: 0.2 s of one core
 
 
 class PassageEncoder:
@@ -22,62 +18,39 @@ class PassageEncoder:
     def __init__(
         self,
         encode: Encode,
-        config: IngestConfig,
+        min_quick: int = 0,
+        quick: Encode | None = None,
         *,
-        encode_document: Encode | None = None,
-        encode_quick: Encode | None = None,
+        quick_is_final: bool = False,
         in_background: bool = False,
     ) -> None:
-        """Encode nothing yet.
+        """Take what encodes.
 
         Args:
             encode: gives full vectors.
-            config: settings.
-            encode_document: gives the vectors of passages quickly; None for ``encode``.
-            encode_quick: does so where there are many, and leaves their full vectors to
-                ``encode_full``.
-            in_background: whether both may be called from another thread, while a batch is
-                written.
+            min_quick: key texts from which on they are encoded quickly, if ``encode_full`` follows.
+            quick: encodes passages quickly; None where there is no such way.
+            quick_is_final: whether these vectors stay, so that all passages get them.
+            in_background: whether both may be called on a thread, while a batch is written.
         """
         self.encode = encode
-        """Gives full vectors."""
-        self.quick = encode_document or encode_quick
-        """Encodes passages quickly; None where there is no such way."""
-        self.encoded = 0
-        """Key texts of passages that the store lacked."""
-        self._quick_is_final = encode_document is not None
-        self._min_quick = config.min_quick
-        self._pool = ThreadPoolExecutor(1) if in_background and self.is_quick else None
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether there is a quick way."""
-        return self.quick is not None
-
-    @property
-    def in_background(self) -> bool:
-        """Whether a batch is encoded while the one before it is written."""
-        return self._pool is not None
-
-    def running(self) -> AbstractContextManager[object]:
-        """The background thread, if there is one, ends with this block."""
-        return self._pool or nullcontext()
-
-    def submit(self, work: Callable[[], Result]) -> "Future[Result] | None":
-        """Do some work on the background thread; None, and nothing is done, without one."""
-        return None if self._pool is None else self._pool.submit(work)
+        self.quick = quick
+        self.pool = ThreadPoolExecutor(1) if in_background and quick is not None else None
+        self._encoded = 0  # key texts of passages that the store lacked
+        self._quick_is_final = quick_is_final
+        self._min_quick = min_quick
 
     def encode_passages(self, texts: Sequence[str], quick: Encode | None) -> PassageVectors:
         """Vectors of new key texts: those of ``quick`` once the run has many of them."""
         is_full = self.is_full(len(texts))
-        self.encoded += len(texts)
+        self._encoded += len(texts)
         if quick is None or is_full:
             return PassageVectors(self.encode(texts))
         return PassageVectors(quick(texts), quick=not self._quick_is_final)
 
     def is_full(self, more: int) -> bool:
         """Whether this many more key texts are encoded in full at once."""
-        return not self._quick_is_final and self.encoded + more < self._min_quick
+        return not self._quick_is_final and self._encoded + more < self._min_quick
 
 
 class PendingVectors:
@@ -89,19 +62,15 @@ class PendingVectors:
         sources: Sequence[NewSource],
         make_slots: Callable[[Sequence[NewSource]], None] | None = None,
     ) -> None:
-        """Begin.
+        """Begin with new and changed sources.
 
-        Args:
-            encoder: of the run.
-            sources: that are new or changed; nobody else may look at their slots before ``wait``
-                returns.
-            make_slots: makes those that are not made yet; None to leave it to the sources.
+        Nobody else may look at their slots before ``wait`` returns; ``make_slots`` makes those that
+        are not made yet, None leaves that to the sources.
         """
         self._encoder = encoder
         self._sources = sources
         self._make_slots = make_slots
-        self._quick = quick = encoder.quick
-        self._made = None if quick is None else encoder.submit(lambda: self._encode_all(quick))
+        self._made = encoder.pool.submit(self._encode_all) if encoder.pool else None
 
     def wait(self) -> None:
         """Wait until nobody else looks at the slots."""
@@ -110,24 +79,30 @@ class PendingVectors:
 
     def encode(self, texts: Sequence[str]) -> PassageVectors:
         """The vectors of some key texts of the batch, or of any others."""
-        return self._encoder.encode_passages(texts, self._quick and self._find)
+        return self._encoder.encode_passages(
+            texts, self._find if self._made else self._encoder.quick
+        )
 
     def _find(self, wanted: Sequence[str]) -> NDArray[np.float32]:
         """Quick vectors [N, D] float32 of N key texts."""
-        rows, vectors = ({}, None) if self._made is None else self._made.result()
+        rows, vectors = cast("Future[_Made]", self._made).result()
         # The batch before may have replaced what made a source count as stored.
-        if vectors is None or not rows.keys() >= set(wanted):
-            return cast("Encode", self._quick)(wanted)
+        if not rows.keys() >= set(wanted):
+            return cast("Encode", self._encoder.quick)(wanted)
         return vectors[[rows[text] for text in wanted]]
 
-    def _encode_all(self, quick: Encode) -> tuple[dict[str, int], NDArray[np.float32]]:
-        """Rows by key text, and vectors of these rows [K, D] float32."""
+    def _encode_all(self) -> "_Made":
         if self._make_slots is not None:
             self._make_slots(self._sources)
         texts = sorted({slot.key_text for one in self._sources for slot in one.slots})
         if self._encoder.is_full(len(texts)):
             texts = []
-        return {text: row for row, text in enumerate(texts)}, quick(texts)
+        vectors = cast("Encode", self._encoder.quick)(texts)
+        return {text: row for row, text in enumerate(texts)}, vectors
+
+
+# Rows by key text, and vectors of these rows [K, D] float32.
+_Made: TypeAlias = tuple[dict[str, int], NDArray[np.float32]]
 
 
 def encode_full(
@@ -136,18 +111,10 @@ def encode_full(
     limit: int,
     may_go_on: Callable[[], bool] | None = None,
 ) -> int:
-    """Replace the quick vectors of some texts in one commit.
+    """Replace the quick vectors of at most ``limit`` texts in one commit; returns of how many.
 
-    Nothing is locked while they are encoded: others ask and write meanwhile.
-
-    Args:
-        store: to read texts from, and to write to.
-        encode: encodes them.
-        limit: most texts.
-        may_go_on: called every 16 texts; may block; after False nothing more is stored.
-
-    Returns:
-        How many were replaced; 0 where there are none, or it was told to stop.
+    Nothing is locked while they are encoded: others ask and write meanwhile. ``may_go_on`` is
+    called every 16 texts and may block; after False nothing more is stored.
 
     Raises:
         StoreBusyError, StoreError: as ``MemoryStore.writing``.

@@ -17,10 +17,8 @@ from memnet.types import IngestReport, WatchReport
 _QUIET_MS: Final = 100
 # Max. wait for a quiet moment, or a file that grows all the time would hold back all others.
 _LONGEST_MS: Final = 500
-# How often to look whether to stop, and to try again what another writer held back.
-_WAKE_MS: Final = 250
-# Interval of polling, where the system reports no changes.
-_POLL_MS: Final = 1000
+_WAKE_MS: Final = 250  # to look whether to stop, and try again what another writer held back
+_POLL_MS: Final = 1000  # interval of polling, where the system reports no changes
 # Max. changes taken one by one: of more the system may have dropped some (Linux queues 16,384), so
 # the whole folder is compared; that costs a second for 20,000 unchanged files.
 _MOST_CHANGES: Final = 4_000
@@ -201,15 +199,11 @@ def _events(folders: Sequence[Path], stop: threading.Event | None) -> Iterator[l
 def _is_remote(path: Path) -> bool:
     """Whether a path lies on a file system of another machine, as far as Linux says so."""
     try:
-        mounts = (
-            Path("/proc/self/mounts")
-            .read_text(encoding="utf-8", errors="surrogateescape")
-            .splitlines()
-        )
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False
     found = ("", "")
-    for _, mounted, kind, *_ in map(str.split, mounts):
+    for _, mounted, kind, *_ in map(str.split, mounts.splitlines()):
         folder = mounted.replace(r"\040", " ")
         if path.is_relative_to(folder) and len(folder) >= len(found[0]):
             found = (folder, kind)

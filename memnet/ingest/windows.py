@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memnet.loaders.document import Block, ParsedDocument
+from memnet.loaders.document import Block, ParsedDocument, one_line
 from memnet.text.english import sentences, trim_span
 
 _SPACE = re.compile(r"\s+")
@@ -17,28 +17,22 @@ class Window(NamedTuple):
 
     start: int
     end: int
-    headings: tuple[str, ...]
-    """Those above all of it, the highest first."""
+    headings: tuple[str, ...]  # those above all of it, the highest first
+    # The headings that say what it is about: the lowest one above it, and those within.
     names: tuple[str, ...]
-    """The headings that say what it is about: the lowest one above it, and those within."""
+    # The header of the table, or the introduction of the list, that an earlier window begins.
     context: str
-    """The header of the table, or the introduction of the list, that an earlier window begins."""
-    places: tuple[tuple[int, str], ...]
-    """Where its parts stand, each with the offset in the window from which it holds."""
-    links: tuple[str, ...]
-    """Names of what its links lead to."""
-    opens: bool
-    """Whether it is the first one under its headings."""
+    places: tuple[tuple[int, str], ...]  # of its parts, with the offset in it from which each holds
+    links: tuple[str, ...]  # names of what its links lead to
+    opens: bool  # whether it is the first one under its headings
 
 
 class _Section(NamedTuple):
     """Blocks under the same headings, and on the same page, slide or sheet."""
 
-    path: tuple[Block, ...]
-    """The headings above them, the highest first."""
+    path: tuple[Block, ...]  # the headings above them, the highest first
     blocks: Sequence[Block]
-    own: int = 0
-    """How many of the headings, the lowest ones, stand directly before the blocks."""
+    own: int = 0  # how many of the headings, the lowest ones, stand directly before the blocks
 
     def start(self, depth: int) -> int:
         """Where it starts with those of its own headings that are deeper than ``depth``.
@@ -76,20 +70,12 @@ def document_windows(
         for number, (start, end, context, parts) in enumerate(spans):
             places = _places(document, parts, start, end)
             links = (link for part in parts for block in part.blocks for link in block.links)
-            yield Window(
-                start,
-                end,
-                headings,
-                names,
-                context,
-                places,
-                tuple(dict.fromkeys(links)),
-                not number,
-            )
+            unique = tuple(dict.fromkeys(links))
+            yield Window(start, end, headings, names, context, places, unique, opens=not number)
 
 
 def _heading(document: ParsedDocument, block: Block) -> str:
-    return " ".join(document.text[block.start : block.end].split())
+    return one_line(document.text[block.start : block.end])
 
 
 def _joined_sections(
@@ -198,7 +184,7 @@ def _introduction(text: str, group: Sequence[Block]) -> str:
         return ""
     spans = sentences(text[first.start : first.end])
     start = first.start + spans[-1][0] if spans and not headers else first.start
-    return " ".join(text[start : first.end].split())[:_MAX_CONTEXT]
+    return one_line(text[start : first.end])[:_MAX_CONTEXT]
 
 
 def _cut(text: str, blocks: Sequence[Block], max_characters: int) -> list[tuple[int, int]]:
@@ -208,25 +194,19 @@ def _cut(text: str, blocks: Sequence[Block], max_characters: int) -> list[tuple[
         return [(start, end)]
     whole = text[start:end]
     lines = [match.span() for match in re.finditer(r"[^\n]+", whole)]
-    units = lines if blocks[0].kind == "code" else sentences(whole)
-    return [(start + first, start + last) for first, last in _joined(whole, units, max_characters)]
-
-
-def _joined(
-    text: str, units: Sequence[tuple[int, int]], max_characters: int
-) -> list[tuple[int, int]]:
-    """As many units of a text at a time as fit; a longer one is cut between words, or anywhere."""
+    # As many of them at a time as fit.
     joined: list[tuple[int, int]] = []
-    for unit in units:
-        for start, end in _pieces(text, *unit, max_characters):
-            if joined and end - joined[-1][0] <= max_characters:
-                joined[-1] = (joined[-1][0], end)
+    for unit in lines if blocks[0].kind == "code" else sentences(whole):
+        for first, last in _pieces(whole, *unit, max_characters):
+            if joined and start + last - joined[-1][0] <= max_characters:
+                joined[-1] = (joined[-1][0], start + last)
             else:
-                joined.append((start, end))
+                joined.append((start + first, start + last))
     return joined
 
 
 def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tuple[int, int]]:
+    """A unit of a text, cut between words, or anywhere, where it is too long."""
     while end - start > max_characters:
         spaces = list(_SPACE.finditer(text, start + 1, start + max_characters + 1))
         cut = spaces[-1].start() if spaces else start + max_characters

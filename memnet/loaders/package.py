@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator
-from html import escape
+from contextlib import suppress
 from io import BytesIO
 from posixpath import dirname, join, normpath
 from typing import Any, NamedTuple
@@ -39,18 +39,15 @@ _LEGACY = {  # what an OLE2 file is, by the name of one of its streams
 _BROKEN = (BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 # Elements of the core properties: keys of a document's metadata.
-_PROPERTIES = {"creator": "author"} | {
-    name: name
-    for name in "title subject description keywords category language created modified".split()
+_PROPERTIES = {
+    "creator": "author",
+    **{same: same for same in "title subject description category language".split()},
+    **{same: same for same in "keywords created modified".split()},
 }
 
 
 class Package:
-    """A zip file in memory.
-
-    Raises:
-        InputError: it is not a zip file, it is protected, or it unpacks to more than MAX_PACKAGE.
-    """
+    """A zip file in memory; raises InputError if it is not one, or protected."""
 
     def __init__(self, data: bytes) -> None:
         check_not_legacy(data)
@@ -76,7 +73,7 @@ class Package:
         return iter(self._members)
 
     def check_size(self) -> None:
-        """Refuse a bomb before a library unpacks all of it.
+        """Raise InputError if all parts together unpack to more than MAX_PACKAGE bytes.
 
         The zip library never unpacks more of a part than its directory says.
         """
@@ -87,8 +84,7 @@ class Package:
     def read(self, part: str) -> bytes | None:
         """The content of a part; None if it is not there.
 
-        Raises:
-            InputError: it is damaged, encrypted, or too large.
+        Raises InputError if it is damaged, encrypted, or unpacks to more than the limits.
         """
         info = self._members.get(part) or self._lower.get(part.lower())
         if info is None:
@@ -114,7 +110,7 @@ class Package:
         return data
 
     def xml(self, part: str) -> Element | None:
-        """The root of a part of XML; None if it is not there."""
+        """The root of a part of XML; None if it is not there. Raises as ``read``, ``parse_xml``."""
         data = self.markup(part)
         return None if data is None else parse_xml(data, part)
 
@@ -130,51 +126,49 @@ class Relation(NamedTuple):
     """What a part of a package of Office refers to by an id."""
 
     kind: str  # the last part of its type: "hyperlink", "slide"
-    target: str  # a part of the package; if external, an address as it is written
-    external: bool
+    target: str  # a part of the package; of a hyperlink to elsewhere the address as it is written
 
 
 class OfficePackage(Package):
     """A package in the Office Open XML format."""
 
     def relations(self, part: str) -> dict[str, Relation]:
-        """What a part ("" for the package) refers to, by id."""
+        """What a part ("" for the package) refers to, by id: its own parts, and addresses."""
         folder, _, name = part.rpartition("/")
-        root = self.xml(f"{folder}/_rels/{name}.rels".lstrip("/"))
         found: dict[str, Relation] = {}
-        for relation in root if root is not None else ():
-            target = relation.get("Target", "")
-            external = relation.get("TargetMode") == "External"
-            found[relation.get("Id", "")] = Relation(
-                relation.get("Type", "").rpartition("/")[2],
-                target if external else resolve(part, target),
-                external,
-            )
+        for relation in children(self.xml(f"{folder}/_rels/{name}.rels".lstrip("/"))):
+            kind, target = relation.get("Type", "").rpartition("/")[2], relation.get("Target", "")
+            if relation.get("TargetMode") != "External":
+                target = resolve(part, target)
+            elif kind != "hyperlink":
+                continue
+            found[relation.get("Id", "")] = Relation(kind, target)
         return found
 
     def related(self, part: str, kind: str) -> list[str]:
         """The parts of a kind that a part refers to."""
-        found = self.relations(part).values()
-        return [each.target for each in found if each.kind == kind and not each.external]
+        return [each.target for each in self.relations(part).values() if each.kind == kind]
 
     def main(self, root_name: str, what: str) -> tuple[str, Element]:
-        """The name of the part that holds the document, and its root, which has to have a name."""
-        part = next(iter(self.related("", "officeDocument")), "")
-        root = self.xml(part) if part else None
+        """The name and the root of the part that holds the document.
+
+        Raises InputError if there is none, or its root has another name than expected.
+        """
+        parts = self.related("", "officeDocument")
+        root = self.xml(parts[0]) if parts else None
         if root is None:
             raise InputError(f"is a zip package without a document in it; expected {what}")
         if local(root) != root_name:
             raise InputError(
                 f"holds a {local(root)!r}; expected {what}: give it the suffix of what it is"
             )
-        return part, root
+        return parts[0], root
 
     def properties(self) -> dict[str, Any]:
         """Title, author, dates and so on, those that are there."""
-        part = next(iter(self.related("", "core-properties")), "")
-        root = self.xml_if_sound(part) if part else None
+        parts = self.related("", "core-properties")
         found: dict[str, Any] = {}
-        for element in root if root is not None else ():
+        for element in children(self.xml_if_sound(parts[0]) if parts else None):
             name, text = _PROPERTIES.get(local(element)), one_line(element.text or "")
             if name and text:
                 found[name] = keyword_list(text) if name == "keywords" else text
@@ -182,22 +176,26 @@ class OfficePackage(Package):
 
 
 def check_not_encrypted(data: bytes) -> None:
-    """Refuse files that a password protects, which are OLE2 files around a package."""
+    """Raise InputError for a file that a password protects, an OLE2 file around a package."""
     if data.startswith(_OLE2) and "EncryptedPackage".encode("utf-16-le") in data:
         raise InputError(PROTECTED)
 
 
 def check_not_legacy(data: bytes) -> None:
-    """Refuse files that carry a modern suffix and are OLE2 files."""
+    """Raise InputError for a file that carries a modern suffix and is an OLE2 file."""
     check_not_encrypted(data)
     if data.startswith(_OLE2):
-        other = "is an OLE2 file; expected a zip package of XML: save it as .docx or .odt"
-        streams = (stream for stream in _LEGACY if stream.encode("utf-16-le") in data)
-        raise InputError(_LEGACY.get(next(streams, ""), other))
+        for stream, what in _LEGACY.items():
+            if stream.encode("utf-16-le") in data:
+                raise InputError(what)
+        raise InputError("is an OLE2 file; expected a zip package of XML: save it as .docx or .odt")
 
 
 def parse_xml(data: bytes, part: str) -> Element:
-    """The root element of XML text; refuses one that declares entities or is nested too deep."""
+    """The root element of XML text.
+
+    Raises InputError if it is something else, declares entities, or is nested too deep.
+    """
     try:
         _refuse_declarations(data, part)
         root = ElementTree.fromstring(data)  # noqa: S314  declarations are refused above
@@ -213,14 +211,15 @@ def parse_xml(data: bytes, part: str) -> Element:
     raise InputError(f"has a part {part!r} nested more than {MAX_DEPTH} deep; flatten it")
 
 
+class _RootFoundError(Exception):
+    """The declarations of a document end: its root element begins."""
+
+
 def _refuse_declarations(data: bytes, part: str) -> None:
     """Entities and default attributes make a huge tree of a small file; no document has them."""
-    parser = expat.ParserCreate()
-    root_found = False
 
     def found_root(_name: str, _attributes: dict[str, str]) -> None:
-        nonlocal root_found
-        root_found = True
+        raise _RootFoundError
 
     def found_doctype(_name: str, _system: str | None, _public: str | None, subset: bool) -> None:
         if subset:
@@ -229,12 +228,11 @@ def _refuse_declarations(data: bytes, part: str) -> None:
                 "document needs; leave it out"
             )
 
+    parser = expat.ParserCreate()
     parser.StartElementHandler = found_root
     parser.StartDoctypeDeclHandler = found_doctype
-    for start in range(0, len(data), 4096):
-        if root_found:  # declarations stand before the root element
-            return
-        parser.Parse(data[start : start + 4096], False)
+    with suppress(_RootFoundError):
+        parser.Parse(data, False)
 
 
 def local(element: Element) -> str:
@@ -242,9 +240,15 @@ def local(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def children(element: Element | None, name: str) -> list[Element]:
-    """The children with a name without namespace; none of nothing."""
-    return [] if element is None else [child for child in element if local(child) == name]
+def value(element: Element | None, *path: str) -> str:
+    """The attribute "val" of the first child with each name on a path; empty without."""
+    return attribute(child(element, *path), "val")
+
+
+def children(element: Element | None, name: str = "") -> list[Element]:
+    """All children, or those with a name without namespace; none of nothing."""
+    found = [] if element is None else list(element)
+    return [child for child in found if local(child) == name] if name else found
 
 
 def child(element: Element | None, *path: str) -> Element | None:
@@ -278,9 +282,3 @@ def resolve(part: str, target: str) -> str:
 def keyword_list(text: str) -> list[str]:
     """Keywords that are separated by commas or semicolons."""
     return list(dict.fromkeys(word.strip() for word in re.split("[,;]", text) if word.strip()))
-
-
-def list_item(marker: str, markup: str, level: int = 0) -> str:
-    """HTML of an item of a list with the marker that its program shows: "-", "iv)"."""
-    item = f'<ul><li data-marker="{escape(marker)}">{markup}</li></ul>'
-    return "<ul><li>" * level + item + "</li></ul>" * level

@@ -14,16 +14,14 @@ import mcp_types as types
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.mcpserver.context import Context
-from mcp.server.mcpserver.exceptions import (
-    ResourceError,
-    ResourceNotFoundError,
-    ToolError,
-)
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memnet import __version__
@@ -41,9 +39,8 @@ INSTRUCTIONS = (
     "sentence per fact; a later sentence replaces what it makes out of date, and 'history' shows "
     "both."
 )
-# Arguments of one call, resources of one page.
-_MAX_ARGUMENTS = 100
-_PAGE = 100
+_MAX_ARGUMENTS = 100  # of one call
+_PAGE = 100  # resources
 
 
 class MemoryServer(MCPServer[Any]):
@@ -71,13 +68,10 @@ class MemoryServer(MCPServer[Any]):
             if isinstance(cause, MemnetError):
                 raise ToolError(str(cause)) from cause
             if isinstance(cause, ValidationError):
-                raise _bad_arguments(name, _first_problem(cause), given, expected) from None
+                first = cause.errors(include_url=False)[0]
+                problem = f"{'.'.join(map(str, first['loc']))!r}: {first['msg']}"
+                raise _bad_arguments(name, problem, given, expected) from None
             raise
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))!r}: {first['msg']}"
 
 
 def _canonical(name: str, arguments: Mapping[str, Any], expected: list[str]) -> dict[str, Any]:
@@ -86,11 +80,10 @@ def _canonical(name: str, arguments: Mapping[str, Any], expected: list[str]) -> 
         raise _bad_arguments(name, f"{len(arguments):,} arguments", {}, expected)
     given: dict[str, Any] = {}
     for key, value in arguments.items():
-        target = next((one for one in expected if key == one or key in ALIASES[one]), None)
-        if key in expected:
-            target = key
         if value is None:
             continue
+        aliased = (one for one in expected if key in ALIASES[one])
+        target = key if key in expected else next(aliased, None)
         if target is None or target in given:
             raise _bad_arguments(name, f"unexpected argument {key!r}", arguments, expected)
         given[target] = value
@@ -114,10 +107,14 @@ def build_server(
     With ``open_early`` the memory is opened while the client shakes hands.
     """
 
+    def preload() -> None:
+        with suppress(MemnetError):  # the first tool call raises it again
+            memory.engine().preload()
+
     @asynccontextmanager
     async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
         # By now standard output is the protocol's alone.
-        threading.Thread(target=_open, args=(memory,), daemon=True).start()
+        threading.Thread(target=preload, daemon=True).start()
         yield
 
     async def list_sources(
@@ -216,11 +213,6 @@ def serve_stdio(
         memory.close()
 
 
-def _open(memory: ServedMemory) -> None:
-    with suppress(MemnetError):  # the first tool call raises it again
-        memory.engine().preload()
-
-
 def http_app(
     engine: "Engine", read_only: bool = False, *, namespace: str | None = None
 ) -> Starlette:
@@ -240,14 +232,8 @@ def http_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with app.router.lifespan_context(app):
-            yield
-
-    outer = Starlette(lifespan=lifespan)
-    outer.router.default = _PostsOnly(app)
-    return outer
+    app.add_middleware(_PostsOnly)
+    return app
 
 
 class _PostsOnly:
@@ -262,20 +248,19 @@ class _PostsOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
         if scope["method"] != "POST":
-            headers = [(b"allow", b"POST"), (b"content-length", b"0")]
-            await send({"type": "http.response.start", "status": 405, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+            await Response(status_code=405, headers={"allow": "POST"})(scope, receive, send)
             return
         body = bytearray()
-        more = True
-        while more and len(body) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
+        try:
+            async for part in Request(scope, receive).stream():
+                body += part
+                if len(body) > DEFAULT_MAX_REQUEST_BODY_SIZE:
+                    break
+        except ClientDisconnect:
+            return
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def replay() -> MutableMapping[str, Any]:

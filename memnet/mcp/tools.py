@@ -113,12 +113,7 @@ def _plain_id(given: str) -> str:
 
 def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> None:
     """Register the tools of a memory; without those that write if it is read-only."""
-    _add_reading(server, memory)
-    if not read_only:
-        _add_writing(server, memory)
 
-
-def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
     @server.tool(title="Ask the memory", annotations=_READS)
     def ask(
         question: Annotated[_Text, Field(description="A question in plain language.")],
@@ -139,9 +134,8 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
         )
         result = results.AskResult(
-            **answer.model_dump(include={"answer", "short", "kind", "abstained"}),
+            **answer.model_dump(include={"answer", "short", "kind", "abstained", "confidence"}),
             contradiction=answer.contradiction,
-            confidence=answer.confidence,
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[
                 results.Quotation(id=one.source, start=one.start, end=one.end, text=one.text)
@@ -244,17 +238,14 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             f"{info.slots} slots in {info.path}",
         )
 
+    if not read_only:
+        _add_writing(server, memory)
+
 
 def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
-    def writes(idempotent: bool) -> ToolAnnotations:
-        return ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=True,
-            idempotent_hint=idempotent,
-            open_world_hint=False,
-        )
+    writes = _READS.model_copy(update={"read_only_hint": False, "destructive_hint": True})
 
-    @server.tool(title="Remember statements", annotations=writes(idempotent=True))
+    @server.tool(title="Remember statements", annotations=writes)
     def remember(
         text: Annotated[
             _Text,
@@ -275,18 +266,18 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
         report = memory.engine().tell(text, at=at, namespace=memory.namespace or "")
         decisions = [
             results.RememberedSentence(
-                action=one.action,
-                text=one.text,
+                **one.model_dump(include={"action", "text", "reason"}),
                 id=one.source,
                 other=one.other_text,
-                reason=one.reason,
             )
             for one in report.decisions
         ]
         lines = [f'{one.action} "{one.text}": {one.reason}' for one in decisions]
         return _result(results.RememberResult(decisions=decisions), "\n".join(lines))
 
-    @server.tool(title="Forget sources", annotations=writes(idempotent=False))
+    forgets = writes.model_copy(update={"idempotent_hint": False})
+
+    @server.tool(title="Forget sources", annotations=forgets)
     def forget(
         id: Annotated[  # noqa: A002
             _Text | Annotated[list[str], FIRST_ERROR],

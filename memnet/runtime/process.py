@@ -5,16 +5,18 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
 try:
     import resource
 except ImportError:  # Windows: there only the time that the parent waits is limited
     resource = None  # type: ignore[assignment]
 
+T = TypeVar("T")
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
 # Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
@@ -57,36 +59,42 @@ def raise_gc_threshold() -> None:
         gc.set_threshold(_NEW_OBJECTS)
 
 
-class _Blocks:
-    """The ``raised_gc_threshold`` blocks that threads are in, which share one threshold."""
+class SharedSetting(Generic[T]):
+    """Context in which a setting of the process is another one, for as long as any thread is in it.
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.count = 0
-        self.before = gc.get_threshold()
-
-
-_blocks = _Blocks()
-
-
-@contextmanager
-def raised_gc_threshold() -> Iterator[None]:
-    """Raise the threshold of collection until the last such block of any thread ends.
-
-    An ingest takes a twentieth longer without it.
+    Args:
+        change: changes it and returns what it was; None if there is nothing to change yet.
+        restore: sets what it was.
     """
-    with _blocks.lock:
-        if not _blocks.count:
-            _blocks.before = gc.get_threshold()
-            raise_gc_threshold()
-        _blocks.count += 1
-    try:
-        yield
-    finally:
-        with _blocks.lock:
-            _blocks.count -= 1
-            if not _blocks.count:
-                gc.set_threshold(*_blocks.before)
+
+    def __init__(self, change: Callable[[], T | None], restore: Callable[[T], object]) -> None:
+        self._change, self._restore = change, restore
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: T | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._before is None:
+                self._before = self._change()
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._before is not None:
+                self._restore(self._before)
+                self._before = None
+
+
+def _change_gc_threshold() -> tuple[int, int, int]:
+    before = gc.get_threshold()
+    raise_gc_threshold()
+    return before
+
+
+# An ingest takes a twentieth longer without it.
+raised_gc_threshold = SharedSetting(_change_gc_threshold, lambda old: gc.set_threshold(*old))
 
 
 @contextmanager
@@ -108,25 +116,21 @@ def limit_process(memory: int, seconds: float) -> None:
         memory: bytes of address space, which macOS does not enforce.
         seconds: of processor time from now on.
     """
-    if resource is None:
-        return
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_AS, memory)
+    _lower("RLIMIT_CORE", 0)
+    _lower("RLIMIT_AS", memory)
     limit_time(seconds)
 
 
 def limit_time(seconds: float) -> None:
     """End the process after this many more seconds of processor time."""
-    if resource is None:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
+    _lower("RLIMIT_CPU", int(time.process_time() + seconds) + 1)
 
 
-def _lower(which: int, limit: int) -> None:
+def _lower(name: str, limit: int) -> None:
     """Set a limit that the process could raise again, if the system allows as much."""
     if resource is None:
         return
+    which = getattr(resource, name)
     _, most = resource.getrlimit(which)
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)

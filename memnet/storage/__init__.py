@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from memnet.storage.bundle import copy_store, export_bundle, import_bundle
     from memnet.storage.overview import stored_fingerprint
     from memnet.storage.place import DATABASE
-    from memnet.storage.scope import EVERYWHERE, Scope
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
+        EVERYWHERE,
         ChangeBy,
         Encode,
         EncodePassages,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NewSource,
         PassageVectors,
         PutCounts,
+        Scope,
         Slot,
         SourceState,
         StoreCounts,
@@ -57,9 +58,7 @@ __all__ = [
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "DATABASE": "memnet.storage.place",
-    "EVERYWHERE": "memnet.storage.scope",
     "MemoryStore": "memnet.storage.store",
-    "Scope": "memnet.storage.scope",
     "copy_store": "memnet.storage.bundle",
     "export_bundle": "memnet.storage.bundle",
     "import_bundle": "memnet.storage.bundle",
@@ -70,5 +69,4 @@ __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
-    """The public names."""
     return __all__

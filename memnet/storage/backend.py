@@ -30,16 +30,10 @@ class DenseIndex(ABC):
         within: Within | None,
         hidden: NDArray[np.int64],
     ) -> Hits:
-        """The ``limit`` slots with the largest inner product with the query.
+        """The ``limit`` slots of ``within`` with the largest inner product with ``query`` [D].
 
-        Args:
-            query: [D] float32.
-            limit: K, at least 1.
-            within: slots to choose from; None for all.
-            hidden: ids to leave out, [H] int64.
-
-        Returns:
-            Hits of width K; scores are inner products with the stored vectors.
+        Ids that are ``hidden``, [H] int64, are left out. Scores are inner products with the stored
+        vectors.
         """
 
     @abstractmethod
@@ -85,26 +79,18 @@ class Backend(ABC):
     def vector_index(
         self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
     ) -> DenseIndex:
-        """What compares the vectors of the store in this process.
+        """What compares vectors [D], made by an encoder, of the store in this process.
 
-        Args:
-            fingerprint: of the encoder.
-            dimension: D, width of the vectors.
-            config: settings.
-            to_device: copies vectors to another device; None for the processor.
+        ``to_device`` copies vectors to another device; None for the processor.
         """
 
     @abstractmethod
     def writing(self, timeout: float, sources_only: bool) -> AbstractContextManager[bool]:
         """Be allowed to write for the block; blocks of one thread may be nested.
 
-        Args:
-            timeout: seconds to wait for another writer.
-            sources_only: whether the block only puts and deletes sources, which many may do at once
-                where there may be ``many_writers``.
-
-        Yields:
-            Whether the calling thread is the one writer and this is its outermost block.
+        Waits ``timeout`` seconds for another writer. With ``sources_only`` the block only puts and
+        deletes sources, which many may do at once where there may be ``many_writers``. Gives
+        whether the calling thread is the one writer and this is its outermost block.
 
         Raises:
             StoreBusyError: another thread or process is writing.
@@ -116,11 +102,7 @@ class Backend(ABC):
         """Bytes of the store but for its models."""
 
     def check_rows(self, connection: Connection, dimension: int) -> None:  # noqa: B027
-        """Check rows that came here without memnet, such as a folder that was copied.
-
-        Raises:
-            StoreError: they are not whole.
-        """
+        """Check rows that came here without memnet, such as a folder that was copied."""
 
     def retrying(self, change: Callable[[], Result]) -> Result:
         """Make a change that may be made twice, once more where another writer was in its way."""

@@ -29,10 +29,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memnet.errors import EncoderMismatchError, StoreError
-from memnet.storage.files import ModelFolders, Uploads, is_member
+from memnet.storage.files import ModelFolders, Uploads, add_file, is_member
 from memnet.storage.overview import connected
-from memnet.storage.place import files_folder, place_name, store_place
-from memnet.storage.postgres.address import is_address
+from memnet.storage.place import files_folder, is_address, place_name, store_place
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import checks
 from memnet.storage.tables.checked import (
@@ -122,8 +121,6 @@ _MEMBERS = (_HEAD, _VECTORS, *(f"{table.name}.jsonl" for table in TABLES))
 
 
 class _Head(BaseModel):
-    """What a bundle says of itself."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal[1]
@@ -143,9 +140,7 @@ class _Head(BaseModel):
 def export_bundle(store: MemoryStore, path: str | os.PathLike[str]) -> int:
     """Write all of a store as a bundle, of one commit; returns how many slots it holds.
 
-    Args:
-        store: to read.
-        path: of the file, which appears whole or not at all; one that is there is replaced.
+    The file appears whole or not at all; one that is there is replaced.
 
     Raises:
         StoreError: the file can't be written, or the store can't be read.
@@ -161,14 +156,10 @@ def import_bundle(
     fingerprint: str,
     dimension: int,
 ) -> None:
-    """Make a store from a bundle, which appears whole or not at all.
+    """Make a store from a bundle, of which nothing is trusted; it appears whole or not at all.
 
-    Args:
-        bundle: a file that ``export_bundle`` made; nothing in it is trusted.
-        path: a folder that is new or empty, or an address whose schema holds no store, or an empty
-            one.
-        fingerprint: of the encoder that is to be used with the store.
-        dimension: D, width of its vectors.
+    ``path`` is a folder that is new or empty, or an address whose schema holds no store, or an
+    empty one; fingerprint and dimension are those of the encoder that is to be used with the store.
 
     Raises:
         EncoderMismatchError: the bundle's vectors are of another encoder.
@@ -200,10 +191,6 @@ def import_bundle(
 
 def copy_store(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
     """Copy all of a store, as it is at one commit, by way of a bundle; gives how many slots it has.
-
-    Args:
-        source: its folder, or its address on PostgreSQL.
-        target: as ``import_bundle`` takes it.
 
     Raises:
         InputError: an address can't be used.
@@ -287,11 +274,7 @@ def _head(connection: Connection, uploads: str) -> _Head:
 
 
 def _pages(connection: Connection, table: _Table) -> Iterator[list[Row]]:
-    """The rows of a table by rising keys, some at a time.
-
-    Raises:
-        StoreError: they can't be read, or a column holds a value of another type.
-    """
+    """The rows of a table by rising keys, some at a time, with their types checked."""
     columns, key = (", ".join(f'"{one}"' for one in some) for some in (table.types, table.key))
     given = ", ".join("?" * len(table.key))
     places = [list(table.types).index(column) for column in table.key]
@@ -313,11 +296,7 @@ def _pages(connection: Connection, table: _Table) -> Iterator[list[Row]]:
 
 
 def _check_types(table: _Table, rows: Sequence[Sequence[Any]]) -> None:
-    """Check the types of all values, and that numbers are in the range of what memnet counts.
-
-    Raises:
-        ValueError: one is wrong.
-    """
+    """Check the types of all values, and that numbers are in the range of what memnet counts."""
     if not {*map(len, rows)} <= {len(table.types)}:
         raise ValueError(f"a row of {table.name} has another number of values")
     for (name, kind), values in zip(table.types.items(), zip(*rows, strict=True), strict=True):
@@ -453,10 +432,7 @@ def _fill_folder(folder: Path, reader: _Reader) -> None:
 def _fill(place: str | Path, reader: _Reader, uploads: str | None = None) -> None:
     """Make a store, and fill it in one transaction.
 
-    Args:
-        place: a folder or an address.
-        reader: of the bundle.
-        uploads: what paths of uploads begin with; None for the place's own.
+    ``uploads`` is what paths of uploads begin with; None for the place's own.
     """
     head = reader.head
     store = MemoryStore(place, fingerprint=head.encoder, dimension=head.dimension, create=True)
@@ -465,8 +441,7 @@ def _fill(place: str | Path, reader: _Reader, uploads: str | None = None) -> Non
         store.fill(lambda connection: _fill_tables(connection, reader, prefix, is_address(place)))
         for member in reader.files:
             with reader.archive.open(member) as content:
-                owner = store.models if member.startswith("models/") else store.uploads
-                owner.add_file(member, content)
+                add_file(store.path, member, content)
 
 
 def _fill_tables(connection: Connection, reader: _Reader, uploads: str, on_server: bool) -> None:

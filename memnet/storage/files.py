@@ -46,11 +46,7 @@ class ModelFolders:
         return self._store / _MODELS / name
 
     def new_folder(self, name: str) -> Path:
-        """The folder to save a model in.
-
-        Raises:
-            StoreError: a link stands in its place, which may lead anywhere.
-        """
+        """The folder to save a model in; a link in its place may lead anywhere, and is refused."""
         folder = self.folder(name)
         if folder.is_symlink() or folder.parent.is_symlink():
             raise StoreError(f"{folder} is a link or lies in one; remove it to save a model there")
@@ -67,10 +63,6 @@ class ModelFolders:
             for name in self.names()
             for file in self._files(name)
         }
-
-    def add_file(self, member: str, content: IO[bytes]) -> None:
-        """Write a file under the name that it has in a bundle, readable as the store's others."""
-        _add_file(self._store, member, content)
 
     def share_rights(self, name: str) -> None:
         """Let whoever may read the store's database read a model of it, and nobody else."""
@@ -111,12 +103,8 @@ class Uploads:
         """Put a file in its place for the block; if that raises, what was there before stays.
 
         One at a time, as the store's writer. What a process that was killed left on its way is
-        removed.
-
-        Args:
-            name: of the file, without a folder, valid on every system.
-            content: is copied from where it stands.
-            namespace: of its sources.
+        removed. ``name`` has no folder and is valid on every system; ``content`` is copied from
+        where it stands; ``namespace`` is that of its sources.
 
         Raises:
             StoreError: it can't be written.
@@ -173,10 +161,6 @@ class Uploads:
         }
         return {name: file for name, file in found.items() if _UPLOAD_MEMBER.fullmatch(name)}
 
-    def add_file(self, member: str, content: IO[bytes]) -> None:
-        """Write a file under the name that it has in a bundle, for this user alone."""
-        _add_file(self._store, member, content)
-
     def _holds(self, path: Path) -> bool:
         return path.is_relative_to(self._folder) and ".." not in path.parts
 
@@ -189,11 +173,7 @@ def _folder_name(namespace: str) -> str:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder for this user alone.
-
-    Raises:
-        StoreError: a link stands in its place, which may lead anywhere.
-    """
+    """Make a folder for this user alone; a link in its place may lead anywhere, and is refused."""
     if folder.is_symlink():
         raise StoreError(f"{folder} is a link; remove it to keep uploads there")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -203,7 +183,8 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _add_file(store: Path, member: str, content: IO[bytes]) -> None:
+def add_file(store: Path, member: str, content: IO[bytes]) -> None:
+    """Write a file of a store under the name that it has in a bundle, for this user alone."""
     if not is_member(member):
         raise ValueError(f"{member} is not a file of a store")
     path = store / member

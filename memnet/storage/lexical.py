@@ -46,10 +46,8 @@ class Bm25Index:
     ) -> dict[str, NDArray[np.int64]]:
         """The slots with each term: ids [P] int64, rising.
 
-        Args:
-            connection: within a snapshot.
-            terms: distinct words.
-            max_postings: a term in more slots is left out.
+        ``terms`` are distinct; one that is in more than ``max_postings`` slots is left out. The
+        connection is within a snapshot.
         """
         found = self._lookup(connection, terms, max_postings)
         return {term: postings.ids for term, postings in found.items()}
@@ -59,32 +57,13 @@ class Bm25Index:
     ) -> list[tuple[int, float]] | None:
         """The slots with the highest BM25, best first, ties by rising ids.
 
-        Args:
-            connection: within a snapshot.
-            terms: distinct words.
-            limit: most to find.
-            hidden: ids [H] int64 of slots to leave out.
-
-        Returns:
-            Ids and scores; None where a term has more than the configured number of postings.
+        As ``TextIndex.search``, within a snapshot; None where a term has more than the configured
+        number of postings.
         """
         found = self._lookup(connection, terms, self._config.max_postings)
         if len(found) < len(terms):
             return None
-        if not found:
-            return []
-        ids, inverse = np.unique(
-            np.concatenate([one.ids for one in found.values()]), return_inverse=True
-        )
-        scores = np.bincount(inverse, np.concatenate([one.scores for one in found.values()]))
-        if len(hidden):
-            kept = ~np.isin(ids, hidden)
-            ids, scores = ids[kept], scores[kept]
-        best = np.arange(len(ids))
-        if len(ids) > limit:
-            best = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
-        best = best[np.argsort(-scores[best], kind="stable")][:limit]
-        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
+        return highest_sums([*found.values()], limit, hidden)
 
     def _lookup(
         self, connection: Connection, terms: Sequence[str], max_postings: int
@@ -136,6 +115,29 @@ class Bm25Index:
             self._cache.clear()
             self._room = self._config.cached_postings
         return self._revision == revision
+
+
+def highest_sums(
+    terms: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
+    limit: int,
+    hidden: NDArray[np.int64],
+) -> list[tuple[int, float]]:
+    """The slots with the highest sums of scores over some terms, best first, ties by rising ids.
+
+    Each term has ids [P] int64 and scores [P] float64; ``hidden`` [H] int64 are left out.
+    """
+    if not terms:
+        return []
+    ids, inverse = np.unique(np.concatenate([one[0] for one in terms]), return_inverse=True)
+    scores = np.bincount(inverse, np.concatenate([one[1] for one in terms]), len(ids))
+    if len(hidden):
+        kept = ~np.isin(ids, hidden)
+        ids, scores = ids[kept], scores[kept]
+    best = np.arange(len(ids))
+    if len(ids) > limit:
+        best = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+    best = best[np.argsort(-scores[best], kind="stable")][:limit]
+    return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
 
 
 def _cost(entry: _Entry) -> int:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from memnet.storage.place import DATABASE, StorePlace
-from memnet.storage.postgres.address import Address, is_address
+from memnet.storage.place import DATABASE, Address, StorePlace, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.folder import FolderLock
 from memnet.storage.tables import slots
@@ -48,11 +47,7 @@ def overview(place: StorePlace) -> Overview | None:
 
 
 def stored_fingerprint(place: StorePlace) -> str | None:
-    """The fingerprint of the encoder that a store was made with; None if there is no store.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
+    """The fingerprint of the encoder that a store was made with; None if there is no store."""
     with connected(place) as found:
         if found is None or not found.schema_version:
             return None
@@ -60,44 +55,30 @@ def stored_fingerprint(place: StorePlace) -> str | None:
 
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:
-    """The first ids of the sources of a namespace that start with a prefix; none without a store.
-
-    Waits for no server longer than a second.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
-    with connected(place, _COMPLETE_SECONDS) as found:
-        if found is None:
-            return []
-        rows = found.rows(
-            "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
-            "ORDER BY name LIMIT ?",
-            namespace,
-            prefix,
-            prefix + chr(sys.maxunicode),
-            _MAX_LISTED,
-        )
-        return [row[0] for row in checked_rows(rows, "a source id", str)]
+    """The first ids of the sources of a namespace that start with a prefix."""
+    return _names(
+        place,
+        "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
+        "ORDER BY name LIMIT ?",
+        namespace,
+        prefix,
+        prefix + chr(sys.maxunicode),
+    )
 
 
 def list_namespaces(place: StorePlace) -> list[str]:
-    """The names of a store's namespaces but for the default one; none without a store.
+    """The names of a store's namespaces but for the default one; none without a store."""
+    return _names(
+        place,
+        "SELECT DISTINCT namespace FROM source WHERE namespace <> '' ORDER BY namespace LIMIT ?",
+    )
 
-    Waits as ``list_sources``.
 
-    Raises:
-        StoreError, DependencyError: as ``overview``.
-    """
+def _names(place: StorePlace, statement: str, *parameters: str) -> list[str]:
+    """The names that a statement gives, up to a limit; none without a store."""
     with connected(place, _COMPLETE_SECONDS) as found:
-        if found is None:
-            return []
-        rows = found.rows(
-            "SELECT DISTINCT namespace FROM source WHERE namespace <> '' "
-            "ORDER BY namespace LIMIT ?",
-            _MAX_LISTED,
-        )
-        return [row[0] for row in checked_rows(rows, "a namespace", str)]
+        rows = () if found is None else found.rows(statement, *parameters, _MAX_LISTED)
+        return [row[0] for row in checked_rows(rows, "a source id or a namespace", str)]
 
 
 def writer(place: StorePlace) -> str | None:
@@ -135,17 +116,9 @@ def _locking_process(path: Path) -> int | None:
 
 @contextmanager
 def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
-    """A connection to the database of a store, whose schema stays as it is.
+    """A connection to the database of a store, whose schema stays as it is; None without a store.
 
-    Args:
-        place: of the store.
-        timeout: seconds that a server may take to answer.
-
-    Yields:
-        None without a store.
-
-    Raises:
-        StoreError, DependencyError: as ``overview``.
+    A server may take ``timeout`` seconds to answer. Errors are those of ``overview``.
     """
     found = _connect(place, timeout)
     try:
@@ -158,11 +131,9 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
         return _connect_server(Address.parse(place), timeout)
-    folder = Path(place)
-    if not (folder / DATABASE).is_file():
-        return None
-    writable = os.access(folder, os.W_OK)
-    return SqliteConnection(folder / DATABASE, read_only=not writable)
+    database = Path(place) / DATABASE
+    read_only = not os.access(place, os.W_OK)
+    return SqliteConnection(database, read_only=read_only) if database.is_file() else None
 
 
 def _connect_server(address: Address, timeout: float) -> Connection | None:

@@ -15,21 +15,20 @@ from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.backend import Backend, DenseIndex, Result
 from memnet.storage.files import ModelFolders, Uploads
 from memnet.storage.lexical import Bm25Index
-from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.scope import EVERYWHERE, Scope
+from memnet.storage.place import Address, is_address
 from memnet.storage.sqlite.folder import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, keep_inherited
-from memnet.storage.tables.contents import Contents
-from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.contents import Contents, Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.vectors import QuickVectors
 from memnet.storage.values import (
+    EVERYWHERE,
     Encode,
     EncodePassages,
     Hits,
@@ -38,9 +37,8 @@ from memnet.storage.values import (
     NewSlot,
     NewSource,
     PutCounts,
-    Slot,
+    Scope,
     StoreCounts,
-    Symbols,
     ToDevice,
 )
 
@@ -55,7 +53,7 @@ class _Process:
     bm25: Bm25Index
 
 
-class MemoryStore:
+class MemoryStore(slots.SlotReads):
     """Slots on disk, searched by vector, by words and by symbol.
 
     May be used from several threads and processes at once. Any number read; one writes, and a
@@ -73,7 +71,7 @@ class MemoryStore:
         config: StoreConfig | None = None,
         to_device: ToDevice | None = None,
     ) -> None:
-        """Open a store.
+        """Open a store, or make it with ``create`` if there is none.
 
         Args:
             path: its folder, or its address, ``postgresql://user@host/database?schema=notes``.
@@ -82,8 +80,7 @@ class MemoryStore:
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
             config: settings; None for the defaults.
-            to_device: copies vectors to another device, to be compared there; None for the
-                processor.
+            to_device: copies vectors to another device, to be compared there.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
@@ -138,16 +135,9 @@ class MemoryStore:
     def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
         """Be the one writer of the store until the block ends.
 
-        At its end the vector index of a folder is saved if its file lacks much by now.
-
-        Args:
-            wait: seconds to wait for another writer; None for the store's ``lock_seconds``.
-            sources_only: whether the block only puts and deletes sources, which many may do at once
-                where the store is on a database server.
-
-        Raises:
-            StoreBusyError: another thread or process is writing.
-            StoreError: the store is read-only.
+        At its end the vector index of a folder is saved if its file lacks much by now. ``wait`` is
+        how many seconds another writer is waited for; None for the store's ``lock_seconds``. The
+        rest is as ``Backend.writing``.
         """
         process = self._process
         timeout = self._lock_seconds if wait is None else wait
@@ -161,11 +151,7 @@ class MemoryStore:
     def changing(self, advance: bool = True) -> Iterator[None]:
         """Let every change inside the block be one commit; such blocks may be nested.
 
-        Args:
-            advance: False if no slot is added, ended or deleted: indexes stay as they are.
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
+        Arguments and errors as ``Connection.transaction`` and ``writing``.
         """
         with self.writing(), self.connection.transaction(advance):
             yield
@@ -185,9 +171,6 @@ class MemoryStore:
         the digests of files, by path, all of whose sources are stored then. ``encode_passages``
         encodes the key texts of passages, where that is not ``encode``, and says whether full
         vectors are to replace its own (``quick``).
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
         """
         with self.writing(sources_only=True):
             return self._retrying(
@@ -262,11 +245,7 @@ class MemoryStore:
         return self._process.backend.retrying(change)
 
     def fill(self, write: Callable[[Connection], None]) -> None:
-        """Let ``write`` insert all rows of an empty store, in one commit.
-
-        Raises:
-            StoreError: the store is not empty; or as ``writing``.
-        """
+        """Let ``write`` insert all rows of an empty store, in one commit."""
         with self.changing():
             if self.connection.one("SELECT 1 FROM source LIMIT 1") is not None:
                 raise StoreError(f"{self.place} is not empty; choose a place without a store")
@@ -317,11 +296,7 @@ class MemoryStore:
                 found = self._process.bm25.search(self.connection, terms, limit, hidden)
             if found is None:
                 found = self.connection.text.search(terms, limit, scope, hidden)
-        mask = np.arange(limit) < len(found)
-        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
-        hits.ids[mask] = [slot for slot, _ in found]
-        hits.scores[mask] = [score for _, score in found]
-        return hits
+        return Hits.padded([slot for slot, _ in found], [score for _, score in found], limit)
 
     def search_terms(self, terms: Iterable[str], max_slots: int) -> dict[str, NDArray[np.int64]]:
         """The slots whose title or text has each term, in any of its endings, whatever the scope.
@@ -330,47 +305,6 @@ class MemoryStore:
         """
         with self.reading():
             return self._process.bm25.postings(self.connection, list(terms), max_slots)
-
-    def search_symbolic(
-        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
-    ) -> dict[str, list[int]]:
-        """Ids of the slots about each of the named symbols.
-
-        At most ``limit`` passages a name, and as many facts of each of its relations: one relation
-        with very many facts hides no other.
-        """
-        return slots.about(self.connection, names, limit, scope)
-
-    def search_mentions(
-        self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
-    ) -> dict[str, list[int]]:
-        """Ids of the passages that mention each name.
-
-        A name that more than ``max_slots`` slots mention says little and is left out.
-        """
-        return slots.mentioning(self.connection, names, max_slots, scope)
-
-    def fetch(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order, valid or not; others are left out."""
-        return slots.fetch(self.connection, [int(slot) for slot in ids])
-
-    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order, which a search of the same commit found.
-
-        Raises:
-            StoreError: one is not stored, though something in the store refers to it.
-        """
-        fetched = self.fetch(ids)
-        if len(fetched) != len(ids):
-            raise missing("a slot that its indexes refer to")
-        return fetched
-
-    def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
-        """The last ``limit`` passages, in the order in which they came.
-
-        Sources follow each other as they first came, and passages as they stand in their source.
-        """
-        return slots.last_passages(self.connection, limit, scope)
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all passages that hold now, in rising order: [N] int64."""
@@ -397,23 +331,11 @@ class MemoryStore:
         return Keys(wanted[stored], vectors[stored], is_fact[stored], tuple(relations[stored]))
 
     def existing_keys(self, ids: Sequence[int]) -> Keys:
-        """Key vectors of the slots with these ids, which a search of the same commit found.
-
-        Raises:
-            StoreError: as ``fetch_existing``.
-        """
+        """Key vectors of the slots with these ids; errors as ``fetch_existing``."""
         keys = self.keys(ids)
         if len(keys.ids) != len(ids):
             raise missing("a slot that its indexes refer to")
         return keys
-
-    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
-        """What each slot is about, and what it mentions; slots without any symbol are left out."""
-        return slots.symbols(self.connection, (int(slot) for slot in ids))
-
-    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
-        """The names of symbols by their ids."""
-        return slots.symbol_names(self.connection, symbols)
 
     def count_slots(self) -> int:
         """How many slots are stored."""
@@ -453,11 +375,7 @@ class MemoryStore:
         return len(symbols), len(vectors)
 
     def delete_unused(self) -> None:
-        """Delete symbols and vectors that nothing uses.
-
-        Raises:
-            StoreBusyError, StoreError: as ``writing``.
-        """
+        """Delete symbols and vectors that nothing uses."""
         with self.changing(advance=False):
             self.connection.delete_unused(*checks.unused(self.connection))
 
@@ -504,16 +422,7 @@ class MemoryStore:
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
-    """What the store is kept in.
-
-    Args:
-        place: a folder, or the address of a database.
-        create: whether a store may be made.
-        lock_seconds: how long a write waits for another writer.
-
-    Raises:
-        StoreError: there is no store, or it can't be made.
-    """
+    """What the store is kept in: a folder, or a database by its address."""
     if is_address(place):
         address = Address.parse(place)
         # Whoever has no server need not have its driver.

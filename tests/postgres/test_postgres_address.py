@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("psycopg")
 
 from memnet.errors import DependencyError, InputError, StoreError
-from memnet.storage.postgres.address import Address, check_driver, hide_passwords, is_address
+from memnet.storage.place import Address, check_driver, hide_passwords, is_address
 from memnet.storage.postgres.session import Session
 
 MARK = "Zq9"

@@ -14,7 +14,7 @@ pytest.importorskip("psycopg")
 
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Scope
-from memnet.storage.postgres import index
+from memnet.storage.postgres import backend
 from memnet.storage.values import PassageVectors
 from tests.postgres_server import Schema, Server
 from tests.toy import fact, passage, source, told
@@ -60,7 +60,7 @@ def open_store(
     postgres_schema: Schema, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Open]:
     """Opens a store: "folder", or on a server; a thousand vectors are enough for a graph."""
-    monkeypatch.setattr(index, "_MIN_GRAPH", 1000)
+    monkeypatch.setattr(backend, "_MIN_GRAPH", 1000)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     address = f"{postgres_schema.address}&schema={postgres_schema.name}"
     with ExitStack() as stack:

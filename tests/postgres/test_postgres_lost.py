@@ -21,7 +21,7 @@ from memnet import Engine
 from memnet.config import Config
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore
-from memnet.storage.postgres.index import ServerIndex
+from memnet.storage.postgres.backend import ServerIndex
 from memnet.storage.postgres.session import Session
 from memnet.storage.tables import sources
 from tests import killed

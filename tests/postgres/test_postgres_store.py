@@ -13,16 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 pytest.importorskip("psycopg")
 
-from memnet import (
-    Config,
-    Document,
-    Engine,
-    Fact,
-    InputError,
-    MemoryStore,
-    Message,
-    Scope,
-)
+from memnet import Config, Document, Engine, Fact, InputError, MemoryStore, Message, Scope
 from memnet.config import MessageConfig, TellConfig
 from memnet.errors import StoreError
 from memnet.storage import copy_store, export_bundle, import_bundle
@@ -261,8 +252,7 @@ def both(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @given(
-    st.lists(_any_metadata, min_size=1, max_size=4),
-    st.lists(_any_where, min_size=6, max_size=6),
+    st.lists(_any_metadata, min_size=1, max_size=4), st.lists(_any_where, min_size=6, max_size=6)
 )
 def test_conditions_on_metadata_choose_alike_in_both(
     both: list[MemoryStore], given: list[dict[str, Any]], wheres: list[dict[str, Any]]

@@ -13,10 +13,9 @@ pytest.importorskip("psycopg")
 
 from memnet.errors import StoreError
 from memnet.storage import Scope
-from memnet.storage.postgres.address import Address
+from memnet.storage.place import Address
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.scope import EVERYWHERE
-from memnet.storage.values import VectorData
+from memnet.storage.values import EVERYWHERE, VectorData
 from tests.postgres_server import Schema
 
 NOBODY = np.empty(0, np.int64)

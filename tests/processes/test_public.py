@@ -1,4 +1,3 @@
-import ast
 import importlib
 import re
 import sys
@@ -7,8 +6,6 @@ from pathlib import Path
 import memnet
 from memnet import errors, training, types
 from tests.waiting import completed
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_public_names_are_what_they_say() -> None:
@@ -58,28 +55,3 @@ def test_reading_and_writing_in_eight_bits_needs_no_torch(tmp_path: Path) -> Non
         done = completed([*command, *arguments])
         assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
     assert done.stdout.startswith("**Una Thale** raised the Orre Light in 1862.")
-
-
-def test_every_public_definition_has_a_docstring() -> None:
-    bare = [
-        f"{file.relative_to(ROOT)}:{node.name}"
-        for folder in ("memnet", "storage", "cli")
-        for file in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
-        and not node.name.startswith("_")
-        and ast.get_docstring(node) is None
-        and not _is_inner(file, node)
-    ]
-    assert bare == []
-
-
-def _is_inner(file: Path, node: ast.AST) -> bool:
-    """Whether a definition stands inside a function or a private class."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    return any(
-        isinstance(outer, (ast.FunctionDef, ast.ClassDef))
-        and (isinstance(outer, ast.FunctionDef) or outer.name.startswith("_"))
-        and outer.lineno < getattr(node, "lineno", 0) <= (outer.end_lineno or 0)
-        for outer in ast.walk(tree)
-    )

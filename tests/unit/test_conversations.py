@@ -27,7 +27,7 @@ from memnet.ingest.formats import parse_document
 from memnet.ingest.messages import message_document, recognise_turns
 from memnet.storage import Scope, Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
-from memnet.text.names import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
+from memnet.text.names import MESSAGE, SPEAKER, called_symbols, speaker_symbols
 from tests import oracle
 from tests.toy import ToyEncoder, toy_store
 
@@ -142,7 +142,7 @@ def test_days_beside_the_ends_of_months() -> None:
 
 def test_parts_of_a_name_are_symbols_of_a_speaker() -> None:
     def may_mean(word: str, speaker: str) -> bool:
-        return speaker_symbol(word) in speaker_symbols(speaker)
+        return SPEAKER + word in speaker_symbols(speaker)
 
     assert may_mean("khan", "Fahim Khan")
     assert may_mean("fahim", "Fahim Khan")

@@ -40,17 +40,13 @@ def test_the_readme_is_short_and_its_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(readme.splitlines()) <= 150
+    assert len(readme.splitlines()) <= 120
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "old.md").write_text("# Kestle\n\nA town on a quay.\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     exec(example, {})  # noqa: S102
-    first, second, third = capsys.readouterr().out.splitlines()
-    assert first == "Built by Una Thale. Una Thale value ['a']"
-    assert second == "['Ann moved to Paris']"
-    assert third.startswith("<memnet.Engine 'memory': 3 sources, 3 slots> ")
-    assert third.endswith(" False")
+    assert capsys.readouterr().out == "Built by Una Thale. Una Thale value ['a']\n"
 
 
 def test_the_store_format_names_every_table_column_and_file(toy_engine: Engine) -> None:

@@ -19,7 +19,7 @@ from tests.regular_expressions import faults
 
 _ALLOWED = {
     # Not for texts of others:
-    "memnet.storage.postgres.address._PASSWORD": "a search for a repetition",
+    "memnet.storage.place._PASSWORD": "a search for a repetition",
     "memnet.documents.training.generate.NAME": "a search for a repetition",
 }
 

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage.files import ModelFolders, Uploads
+from memnet.storage.files import ModelFolders, Uploads, add_file
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="makes links, as only some may there")
 
@@ -96,8 +96,8 @@ def test_files_of_models_are_known_by_their_names(tmp_path: Path) -> None:
     models = ModelFolders(tmp_path)
     for name in ("models/text/other.json", "models/../model.json", "model.json"):
         with pytest.raises(ValueError, match="is not a file of a store"):
-            models.add_file(name, BytesIO(b"{}"))
-    models.add_file("models/text/model.json", BytesIO(b"{}"))
+            add_file(tmp_path, name, BytesIO(b"{}"))
+    add_file(tmp_path, "models/text/model.json", BytesIO(b"{}"))
     [(name, file)] = models.files().items()
     assert (name, file.read_bytes()) == ("models/text/model.json", b"{}")
     (tmp_path / "models" / "facts").symlink_to(tmp_path / "models" / "text")

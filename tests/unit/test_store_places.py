@@ -19,8 +19,14 @@ from memnet.cli.main import memnet, run
 from memnet.cli.settings import commands, options_of, store_path
 from memnet.errors import InputError, StoreError
 from memnet.storage.overview import list_namespaces, list_sources, overview, writer
-from memnet.storage.place import DATABASE, StorePlace, files_folder, place_name, store_place
-from memnet.storage.postgres.address import Address
+from memnet.storage.place import (
+    DATABASE,
+    Address,
+    StorePlace,
+    files_folder,
+    place_name,
+    store_place,
+)
 from memnet.storage.sqlite.connection import SqliteConnection as Connection
 from tests.waiting import completed
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
-from memnet.config import IndexConfig, StoreConfig
+from memnet.config import IndexConfig
 from memnet.runtime.device import DeviceVectors
-from memnet.storage import MemoryStore
 from memnet.storage.values import ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
@@ -25,7 +24,8 @@ from memnet.storage.vectors.file import (
 )
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import code_scores, empty_pq
-from tests.toy import DIMENSION, ToyEncoder, passage, source
+from tests.toy import DIMENSION, passage, source
+from tests.unit.test_store import encode, open_store
 from tests.waiting import repeating
 
 _PQ = IndexConfig(kind="pq", min_pq=16, max_gather=10)
@@ -34,7 +34,6 @@ _KINDS = {
     "pq": _PQ,
     "auto": IndexConfig(max_flat=100, min_pq=16, max_gather=10),
 }
-encode = ToyEncoder().encode
 
 
 class Rows:
@@ -79,10 +78,7 @@ def filled(
 class AgainstNumPy(RuleBasedStateMachine):
     """Up to 200 vectors: every search compares all that could be among the hits exactly."""
 
-    @initialize(
-        kind=st.sampled_from(sorted(_KINDS)),
-        on_device=st.booleans(),
-    )
+    @initialize(kind=st.sampled_from(sorted(_KINDS)), on_device=st.booleans())
     def start(self, kind: str, on_device: bool) -> None:
         import tempfile
 
@@ -380,13 +376,8 @@ def test_added_vectors_stay_few_segments(tmp_path: Path) -> None:
 
 def test_background_writes_lose_nothing(tmp_path: Path) -> None:
     """While the index file is written again and again, one thread changes it, others search."""
-    config = StoreConfig(index=IndexConfig(max_flat=20, min_pq=16), unsaved_share=1e-6)
-    with closing(
-        MemoryStore(
-            tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION, create=True,
-            config=config,
-        )
-    ) as store:  # fmt: skip
+    config = IndexConfig(max_flat=20, min_pq=16)
+    with closing(open_store(tmp_path / "store", config, unsaved_share=1e-6)) as store:
         texts = [f"boat number {number}" for number in range(100)]
         store.put([source(text, passage(text)) for text in texts], encode)
         chance = random.Random(0)
@@ -408,17 +399,7 @@ def test_background_writes_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_large_index_is_written_in_the_background(tmp_path: Path) -> None:
-    config = StoreConfig(index=IndexConfig(max_flat=20, min_pq=16))
-
-    def opened() -> MemoryStore:
-        return MemoryStore(
-            tmp_path / "store",
-            fingerprint="toy/64",
-            dimension=DIMENSION,
-            create=True,
-            config=config,
-        )
-
+    opened = partial(open_store, tmp_path / "store", IndexConfig(max_flat=20, min_pq=16))
     store = opened()
     for number in range(40):
         store.put([source(f"s{number}", passage(f"boat number {number}"))], encode)
@@ -439,23 +420,3 @@ def test_a_large_index_is_written_in_the_background(tmp_path: Path) -> None:
     assert store.verify() == []
     store.close()
     assert not list((tmp_path / "store").glob("*.part"))
-
-
-def test_damage_under_an_open_store_is_repaired_from_the_rows(tmp_path: Path) -> None:
-    store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION, create=True)
-    store.put(
-        [source(name, passage(f"text {name}")) for name in [*"abc", *map(str, range(400))]], encode
-    )
-    store.close()
-    path = tmp_path / "store" / "vectors.faiss"
-    content = bytearray(path.read_bytes())
-    content[-10_000] ^= 1  # among the vectors
-    path.write_bytes(content)
-    store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION)
-    assert any("damaged" in problem for problem in store.verify())
-    for _ in range(2):
-        hits = store.search_dense(encode(["\ntext b"])[0], 3)
-        assert store.fetch(hits.ids.tolist())[0].source == "b"
-        assert len(store.keys(range(1, 404)).ids) == 403
-    assert store.verify() == []  # the reader wrote it again
-    store.close()

@@ -7,7 +7,6 @@ lists. So these are first written as paragraphs of the main part, in styles that
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from io import BytesIO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -18,8 +17,8 @@ import mammoth
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.numbering import Numbering, Styles, is_on
-from memnet.loaders.office.tables import Cell, drawn_rows, names_columns
+from memnet.loaders.office.markup import PRIVATE, Cell, drawn_rows, names_columns
+from memnet.loaders.office.numbering import Numbering, Styles, heading_level, is_on
 from memnet.loaders.package import (
     OfficePackage,
     R,
@@ -28,6 +27,7 @@ from memnet.loaders.package import (
     children,
     integer,
     local,
+    value,
 )
 from memnet.loaders.web import html
 
@@ -53,11 +53,9 @@ _DROPPED = frozenset(
 )
 _PROPERTIES = frozenset({"rPr", "pPr", "tcPr", "trPr"})
 _READ = frozenset("pStyle numPr outlineLvl rPr b del vertAlign gridSpan vMerge tblHeader".split())
-_BULLET = re.compile(
-    r"\s*[-–—•*▪●■◦‣·➢✓\uf0b7\uf0a7\uf0a8\uf0d8][ \t]+(?=\S)"
-)  # of an item of a list that is typed in
+# Of an item of a list that is typed in.
+_BULLET = re.compile(r"\s*[-–—•*▪●■◦‣·➢✓\uf0b7\uf0a7\uf0a8\uf0d8][ \t]+(?=\S)")
 _MARKER = re.compile(r"<li>((?:<[^<>]*>)*)\ue000([^\ue001]*)\ue001")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -75,7 +73,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         convert_image=lambda _image: [],
     )
     markup = _MARKER.sub(lambda found: f'<li data-marker="{found[2]}">{found[1]}', result.value)
-    markup = _PRIVATE.sub("", markup).replace("\u2011", "-")
+    markup = PRIVATE.sub("", markup).replace("\u2011", "-")
     builder = DocumentBuilder()
     html.add(builder, markup, whole=True, max_heading=file.max_title)
     if not len(builder):
@@ -84,9 +82,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     given = metadata.pop("title", "")
     if given.lower() in _UNTITLED or given.startswith("Microsoft Word - "):
         given = ""
-    document = builder.build(file.name, "", metadata=metadata)
     title = one_line(plain.title or given or plain.opening or file.title)
-    yield replace(document, title=title[: file.max_title])
+    yield builder.build(file.name, title[: file.max_title], metadata=metadata)
     yield from (Problem(file.name, problem) for problem in plain.problems)
 
 
@@ -143,7 +140,10 @@ class _Plain:
             body[:] = [*headers, *body, *footers]
 
     def _rewrite_children(self, parent: Element) -> None:
-        parent[:] = [new for old in list(parent) for new in self._rewritten(old)]
+        parent[:] = self._all_rewritten(parent)
+
+    def _all_rewritten(self, elements: Iterable[Element]) -> list[Element]:
+        return [new for old in list(elements) for new in self._rewritten(old)]
 
     def _rewritten(self, element: Element) -> list[Element]:
         """What stands for an element; nothing for what says nothing, as it costs time."""
@@ -153,9 +153,8 @@ class _Plain:
             case name if name in _PROPERTIES:
                 element[:] = [each for each in element if local(each) in _READ]
                 return [element] if len(element) else []
-            case "AlternateContent":  # of contents for several versions the newest
-                newest = next((e for e in element if local(e) in ("Choice", "Fallback")), None)
-                return [new for old in _inner(newest) for new in self._rewritten(old)]
+            case "AlternateContent":
+                return self._all_rewritten(_newest(element))
             case "drawing" | "pict" | "object":
                 return _floating(self._drawn(element))
             case "footnoteReference" | "endnoteReference" | "commentReference" as kind:
@@ -163,28 +162,33 @@ class _Plain:
             case "oMath":
                 return [_run(_formula(element))]
             case "ruby":
-                return _inner(child(element, "rubyBase"))
+                return children(child(element, "rubyBase"))
             case "r" if any(
                 is_on(child(element, "rPr", name)) for name in ("vanish", "strike", "dstrike")
             ):
                 return []  # hidden, or no longer valid
             case "sdt":
-                gallery = child(element, "sdtPr", "docPartObj", "docPartGallery")
+                gallery = value(element, "sdtPr", "docPartObj", "docPartGallery")
                 is_hint = is_on(child(element, "sdtPr", "showingPlcHdr"))
-                if is_hint or attribute(gallery, "val") == "Table of Contents":
+                if is_hint or gallery == "Table of Contents":
                     return []
-                content = _inner(child(element, "sdtContent"))
-                return [new for old in content for new in self._rewritten(old)]
+                return self._all_rewritten(children(child(element, "sdtContent")))
             case "altChunk":
                 self.problems.append("holds another file as a part, which is not read")
             case "fldSimple" | "dir" | "bdo" | "oMathPara":
-                return [new for old in list(element) for new in self._rewritten(old)]
+                return self._all_rewritten(element)
             case "hyperlink":
                 element.attrib.pop(f"{_W}anchor", None)
                 if attribute(element, "id") not in self.links:
                     element.attrib.clear()
             case "fldChar":
-                self._field(attribute(element, "fldCharType"))
+                mark = attribute(element, "fldCharType")
+                if mark == "begin":
+                    self._fields.append(False)
+                elif self._fields and mark == "separate":
+                    self._fields[-1] = True
+                elif self._fields and mark == "end":
+                    self._fields.pop()
                 return []
             case "t":
                 return [element] if all(self._fields) else []
@@ -203,17 +207,9 @@ class _Plain:
             element.attrib.clear()
         return [element]
 
-    def _field(self, mark: str) -> None:
-        if mark == "begin":
-            self._fields.append(False)
-        elif mark == "separate" and self._fields:
-            self._fields[-1] = True
-        elif mark == "end" and self._fields:
-            self._fields.pop()
-
     def _paragraph(self, element: Element) -> list[Element]:
         properties = child(element, "pPr")
-        style = attribute(child(properties, "pStyle"), "val")
+        style = value(properties, "pStyle")
         chain = self._styles.chain(style)
         name = chain[0].name
         if name == "toc heading" or name.startswith("toc "):
@@ -221,10 +217,9 @@ class _Plain:
         self._rewrite_children(element)
         words = one_line(_text(element))
         marker, depth = self._numbering.next(properties, style) if words else ("", 0)
-        outline = child(properties, "outlineLvl")
-        level = self._styles.heading_level(chain)
-        if outline is not None:
-            level = integer(attribute(outline, "val"), default=9)
+        level = heading_level(chain)
+        if child(properties, "outlineLvl") is not None:
+            level = integer(value(properties, "outlineLvl"), default=9)
         is_heading = bool(words) and level < _DEPTH and not self._plain
         if words and self.opening is None:
             self.opening = words if is_heading else ""
@@ -248,13 +243,11 @@ class _Plain:
                 kind = f"item{min(depth, _DEPTH - 1)}"
                 _insert(element, f"\ue000{marker}\ue001")
         element.attrib.clear()
-        for old in children(element, "pPr"):
-            old[:] = children(old, "rPr")  # whether its end is deleted
+        written = Element(f"{_W}pPr")
         if kind:
-            style_properties = Element(f"{_W}pPr")
-            SubElement(style_properties, f"{_W}pStyle", {f"{_W}val": kind})
-            style_properties[:] += children(properties, "rPr")
-            element[:] = [style_properties, *(e for e in element if local(e) != "pPr")]
+            SubElement(written, f"{_W}pStyle", {f"{_W}val": kind})
+        written[:] += children(properties, "rPr")  # whether its end is deleted
+        element[:] = [written, *(each for each in element if local(each) != "pPr")]
         return [element]
 
     def _mark_headers(self, table: Element) -> list[Element]:
@@ -271,7 +264,7 @@ class _Plain:
         flags = attribute(look, "val")
         is_flagged = re.fullmatch("[0-9A-Fa-f]{1,8}", flags) and int(flags, 16) & 0x20
         first = attribute(look, "firstRow") or ("1" if is_flagged else "0")
-        styled = self._styles.chain(attribute(child(table, "tblPr", "tblStyle"), "val"))
+        styled = self._styles.chain(value(table, "tblPr", "tblStyle"))
         if first not in ("1", "true", "on") or not any(style.first_row for style in styled):
             cells = [[_cell(cell) for cell in _within(row, "tc")] for row in rows]
             while len(cells) > 2 and sum(bool(cell.text) for cell in cells[0]) == 1:
@@ -287,7 +280,7 @@ class _Plain:
         SubElement(properties, f"{_W}tblHeader")
         return titles
 
-    def _drawn(self, drawing: Element) -> Iterator[Element]:
+    def _drawn(self, drawing: Iterable[Element]) -> Iterator[Element]:
         """Paragraphs of text boxes, charts and diagrams; no text of a box is read twice."""
         for element in drawing:
             match local(element):
@@ -295,12 +288,10 @@ class _Plain:
                     self._rewrite_children(element)
                     yield from element
                 case "AlternateContent":
-                    for choice in [e for e in element if local(e) in ("Choice", "Fallback")][:1]:
-                        yield from self._drawn(choice)
+                    yield from self._drawn(_newest(element))
                 case "chart" | "relIds" as name:
                     identifier = attribute(element, "id" if name == "chart" else "dm")
-                    relation = self._relations.get(identifier)
-                    if relation and not relation.external:
+                    if relation := self._relations.get(identifier):
                         root = self._package.xml_if_sound(relation.target)
                         yield from _table([] if root is None else drawn_rows(root))
                 case _:
@@ -358,8 +349,9 @@ def _cut(paragraph: Element, length: int) -> None:
         length = max(0, length - len(text))
 
 
-def _inner(element: Element | None) -> list[Element]:
-    return [] if element is None else list(element)
+def _newest(element: Element) -> list[Element]:
+    """Of contents for several versions the newest."""
+    return children(next((e for e in element if local(e) in ("Choice", "Fallback")), None))
 
 
 def _text(element: Element) -> str:
@@ -380,12 +372,9 @@ def _text(element: Element) -> str:
 
 def _floating(content: Iterable[Element]) -> list[Element]:
     """What follows the paragraph that it stands in."""
-    found = list(content)
-    if not found:
-        return []
     box = Element(f"{_W}pict")
-    box[:] = found
-    return [box]
+    box[:] = content
+    return [box] if len(box) else []
 
 
 def _table(rows: list[list[str]]) -> Iterator[Element]:
@@ -402,8 +391,7 @@ def _table(rows: list[list[str]]) -> Iterator[Element]:
             SubElement(SubElement(line, f"{_W}trPr"), f"{_W}tblHeader")
         for text in row:
             SubElement(SubElement(line, f"{_W}tc"), f"{_W}p").append(_run(text))
-    if len(table):
-        yield table
+    yield from [table] if len(table) else []
 
 
 def _cell(cell: Element) -> Cell:

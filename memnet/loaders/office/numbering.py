@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from memnet.loaders.package import attribute, child, children, integer
+from memnet.loaders.package import attribute, child, children, integer, value
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)
 _BODY_LEVEL = 9  # the outline level of text that is not a heading
@@ -18,8 +19,7 @@ _ROMAN = (
 )  # fmt: skip
 
 
-@dataclass
-class Style:
+class Style(NamedTuple):
     """A paragraph or table style, without what it inherits."""
 
     name: str
@@ -38,17 +38,14 @@ class Styles:
         self._default = ""
         for element in (each for root in roots for each in children(root, "style")):
             identifier = attribute(element, "styleId")
-            name = attribute(child(element, "name"), "val") or identifier
+            parts = children(element, "tblStylePr")
             self._styles[identifier] = Style(
-                name.lower(),
-                attribute(child(element, "basedOn"), "val"),
-                attribute(child(element, "pPr", "outlineLvl"), "val"),
-                attribute(child(element, "pPr", "numPr", "numId"), "val"),
-                attribute(child(element, "pPr", "numPr", "ilvl"), "val"),
-                any(
-                    attribute(part, "type") == "firstRow"
-                    for part in children(element, "tblStylePr")
-                ),
+                (value(element, "name") or identifier).lower(),
+                value(element, "basedOn"),
+                value(element, "pPr", "outlineLvl"),
+                value(element, "pPr", "numPr", "numId"),
+                value(element, "pPr", "numPr", "ilvl"),
+                any(attribute(part, "type") == "firstRow" for part in parts),
             )
             if attribute(element, "type") == "paragraph" and attribute(element, "default") == "1":
                 self._default = identifier
@@ -62,35 +59,27 @@ class Styles:
             identifier = found[-1].based_on
         return found or [Style(identifier.lower())]
 
-    def heading_level(self, chain: list[Style]) -> int:
-        """The level of headings of a style, 0 for the highest; ``_BODY_LEVEL`` for text."""
-        for style in chain:
-            if style.outline:
-                return integer(style.outline)
-            if heading := _HEADING.fullmatch(style.name):
-                return int(heading[1]) - 1
-            if style.name == "title":
-                return 0
-        return _BODY_LEVEL
 
-
-@dataclass
-class _Level:
-    """A level of a list."""
-
-    start: int = 1
-    kind: str = "decimal"
-    text: str = ""
-    legal: bool = False  # whether all levels are written in decimal digits
+def heading_level(chain: Iterable[Style]) -> int:
+    """The level of headings of a style, 0 for the highest; ``_BODY_LEVEL`` for text."""
+    for style in chain:
+        if style.outline:
+            return integer(style.outline)
+        if heading := _HEADING.fullmatch(style.name):
+            return int(heading[1]) - 1
+        if style.name == "title":
+            return 0
+    return _BODY_LEVEL
 
 
 @dataclass
 class _List:
-    """An abstract definition of a list, with how far it has counted."""
+    """A list; all that share an abstract definition count together."""
 
-    levels: dict[int, _Level] = field(default_factory=dict)
+    levels: dict[int, Element] = field(default_factory=dict)
     by_style: dict[str, int] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)  # numbers that it begins at, once
 
 
 class Numbering:
@@ -99,47 +88,43 @@ class Numbering:
     def __init__(self, roots: list[Element], styles: Styles) -> None:
         self._styles = styles
         self._lists: dict[str, _List] = {}
-        # By numId: its list, levels of its own, and numbers that it starts at, once.
-        self._instances: dict[str, tuple[_List, dict[int, _Level], dict[int, int]]] = {}
+        abstract: dict[str, _List] = {}
         links: dict[str, str] = {}
         for element in (each for root in roots for each in children(root, "abstractNum")):
             identifier = attribute(element, "abstractNumId")
-            found = self._lists[identifier] = _List()
-            for level in children(element, "lvl"):
-                at = integer(attribute(level, "ilvl"))
-                found.levels[at] = _read_level(level)
-                found.by_style[attribute(child(level, "pStyle"), "val")] = at
-            links[identifier] = attribute(child(element, "numStyleLink"), "val")
+            levels = [(integer(attribute(at, "ilvl")), at) for at in children(element, "lvl")]
+            by_style = {value(level, "pStyle"): at for at, level in levels}
+            abstract[identifier] = _List(dict(levels), by_style)
+            links[identifier] = value(element, "numStyleLink")
         numbers = {
             attribute(element, "numId"): element
             for root in roots
             for element in children(root, "num")
         }
         for identifier, element in numbers.items():
-            abstract = attribute(child(element, "abstractNumId"), "val")
-            if style := links.get(abstract):  # a list that is defined by a style
+            definition = value(element, "abstractNumId")
+            if style := links.get(definition):  # a list that is defined by a style
                 linked = numbers.get(styles.chain(style)[0].list_id)
-                abstract = attribute(child(linked, "abstractNumId"), "val")
-            own: dict[int, _Level] = {}
-            starts: dict[int, int] = {}
+                definition = value(linked, "abstractNumId")
+            shared = abstract.get(definition, _List())
+            found = replace(shared, levels=dict(shared.levels), starts={})
             for override in children(element, "lvlOverride"):
                 at = integer(attribute(override, "ilvl"))
-                if (level_ := child(override, "lvl")) is not None:
-                    own[at] = _read_level(level_)
-                if start := attribute(child(override, "startOverride"), "val"):
-                    starts[at] = integer(start)
-            self._instances[identifier] = (self._lists.get(abstract, _List()), own, starts)
+                if (level := child(override, "lvl")) is not None:
+                    found.levels[at] = level
+                if start := value(override, "startOverride"):
+                    found.starts[at] = integer(start)
+            self._lists[identifier] = found
 
     def next(self, properties: Element | None, style: str) -> tuple[str, int]:
         """What stands before the next paragraph: "-", "2.", "iv)" or nothing; its list's level."""
-        given = child(properties, "numPr")
-        list_id = attribute(child(given, "numId"), "val")
-        level = attribute(child(given, "ilvl"), "val")
+        list_id = value(properties, "numPr", "numId")
+        level = value(properties, "numPr", "ilvl")
         if list_id:
             return self._count(list_id, integer(level)), integer(level)
         for found in self._styles.chain(style):
             if found.list_id:
-                of_style = self._instances.get(found.list_id, (_List(), {}, {}))[0].by_style
+                of_style = self._lists.get(found.list_id, _List()).by_style
                 at = integer(level or found.list_level, default=of_style.get(style, 0))
                 if not level and style in of_style:
                     at = of_style[style]
@@ -147,33 +132,29 @@ class Numbering:
         return "", 0
 
     def _count(self, list_id: str, at: int) -> str:
-        found, own, starts = self._instances.get(list_id, (_List(), {}, {}))
-        levels = {**found.levels, **own}
-        level = levels.get(at)
+        found = self._lists.get(list_id, _List())
+        level = found.levels.get(at)
         if level is None:
             return ""
-        found.counts[at] = starts.pop(at, found.counts.get(at, level.start - 1) + 1)
+        following = found.counts.get(at, _start(level) - 1) + 1
+        found.counts[at] = found.starts.pop(at, following)
         for deeper in [other for other in found.counts if other > at]:
             del found.counts[deeper]
-        if level.kind == "bullet":
+        if value(level, "numFmt") == "bullet":
             return "-"
 
         def counted(match: re.Match[str]) -> str:
             above = int(match[1]) - 1
-            there = levels.get(above, level)
-            kind = "decimal" if level.legal else there.kind
-            return written(found.counts.setdefault(above, there.start), kind)
+            there = found.levels.get(above, level)
+            # All levels may be written in decimal digits.
+            kind = "" if is_on(child(level, "isLgl")) else value(there, "numFmt")
+            return written(found.counts.setdefault(above, _start(there)), kind or "decimal")
 
-        return re.sub("%([1-9])", counted, level.text)[:_MAX_NUMBER].strip()
+        return re.sub("%([1-9])", counted, value(level, "lvlText"))[:_MAX_NUMBER].strip()
 
 
-def _read_level(element: Element) -> _Level:
-    return _Level(
-        integer(attribute(child(element, "start"), "val"), default=1),
-        attribute(child(element, "numFmt"), "val") or "decimal",
-        attribute(child(element, "lvlText"), "val"),
-        is_on(child(element, "isLgl")),
-    )
+def _start(level: Element) -> int:
+    return integer(value(level, "start"), default=1)
 
 
 def written(count: int, kind: str) -> str:
@@ -200,11 +181,11 @@ def written(count: int, kind: str) -> str:
 def _roman(number: int) -> str:
     if not 0 < number < 4000:  # there are no Roman digits for it
         return str(number)
-    digits: list[str] = []
-    for value, digit in _ROMAN:
-        count, number = divmod(number, value)
-        digits.append(digit * count)
-    return "".join(digits)
+    digits = ""
+    for each, digit in _ROMAN:
+        count, number = divmod(number, each)
+        digits += digit * count
+    return digits
 
 
 def _letters(number: int) -> str:

@@ -9,8 +9,8 @@ from xml.etree.ElementTree import Element
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.office.markup import BULLET, PRIVATE, Cell, list_item, names_columns
 from memnet.loaders.office.numbering import written
-from memnet.loaders.office.tables import Cell, names_columns
 from memnet.loaders.package import (
     PROTECTED,
     Package,
@@ -20,18 +20,15 @@ from memnet.loaders.package import (
     children,
     integer,
     keyword_list,
-    list_item,
     local,
     parse_xml,
 )
 from memnet.loaders.web import html
 
-_METADATA = {  # elements of the metadata: keys of a document's metadata
-    "title": "title",
+# Elements of the metadata: keys of a document's metadata.
+_METADATA = {
+    **{same: same for same in ("title", "subject", "description", "language")},
     "initial-creator": "author",
-    "subject": "subject",
-    "description": "description",
-    "language": "language",
     "creation-date": "created",
     "date": "modified",
 }
@@ -47,21 +44,19 @@ _FURNITURE = frozenset({"date-time", "header", "footer", "page-number", "page"})
 _FLAT = b"\xef\xbb\xbf \t\r\n"  # what may stand before the first tag of a flat document
 _MAX_REPEATED = 100  # times that a row or a cell with text may say that it is repeated
 _MAX_CHAIN = 50  # styles that are based on each other
-_BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text with its lists, tables and notes; of a presentation one slide after the other."""
-    content, styles, meta = read_parts(file.data)
+    content, styles, meta = _parts(file.data)
     body = child(content, "body")
     builder = DocumentBuilder()
-    metadata = read_metadata(meta)
+    metadata = _metadata(meta)
     title = metadata.pop("title", "")
-    writer = _Writer([group for root in (styles, content) for group in style_groups(root)])
+    writer = _Writer(styles, content)
 
     def add(markup: str) -> None:
-        markup = _PRIVATE.sub("", markup.replace("</pre><pre>", "\n"))
+        markup = PRIVATE.sub("", markup.replace("</pre><pre>", "\n"))
         html.add(builder, markup, whole=True, max_heading=file.max_title)
 
     if (text := child(body, "text")) is not None:
@@ -78,7 +73,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             add(markup)
             title = heading if heading and number == 1 else title
     else:
-        kinds = "" if body is None else ", ".join(map(local, body))
+        kinds = ", ".join(map(local, children(body)))
         raise InputError(
             f"holds {kinds or 'nothing'}; expected an OpenDocument text or presentation: give it "
             "the suffix of what it is"
@@ -89,19 +84,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     yield builder.build(file.name, title, metadata=metadata)
 
 
-def is_open_document(data: bytes) -> bool:
-    """Whether it is a flat document, or a zip file with the part that all packages have."""
-    return data[:100].lstrip(_FLAT).startswith(b"<") or (
-        data.startswith(b"PK") and b"content.xml" in data
-    )
-
-
-def read_parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
-    """The roots of the content, the styles and the metadata; in a flat document all one.
-
-    Raises:
-        InputError: it is not an OpenDocument file, or a password protects it.
-    """
+def _parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
+    """The roots of the content, the styles and the metadata; in a flat document all one."""
     if data[:100].lstrip(_FLAT).startswith(b"<"):
         root = parse_xml(data, "document")
         return root, None, root
@@ -113,30 +97,18 @@ def read_parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
             "is a zip package without a content.xml; expected an OpenDocument file: give it the "
             "suffix of what it is"
         )
-    manifest = package.xml_if_sound("META-INF/manifest.xml")
-    for entry in manifest if manifest is not None else ():
+    for entry in children(package.xml_if_sound("META-INF/manifest.xml")):
         if attribute(entry, "full-path") == "content.xml" and len(entry):
             raise InputError(PROTECTED)
-    return (
-        parse_xml(content, "content.xml"),
-        package.xml_if_sound("styles.xml"),
-        package.xml_if_sound("meta.xml"),
-    )
+    root = parse_xml(content, "content.xml")
+    return root, package.xml_if_sound("styles.xml"), package.xml_if_sound("meta.xml")
 
 
-def style_groups(root: Element | None) -> Iterator[Element]:
-    """The elements in which styles stand."""
-    for element in root if root is not None else ():
-        if local(element) in ("styles", "automatic-styles"):
-            yield element
-
-
-def read_metadata(root: Element | None) -> dict[str, Any]:
+def _metadata(root: Element | None) -> dict[str, Any]:
     """The title, author, dates and so on, those that are there."""
     found: dict[str, Any] = {}
     keywords: list[str] = []
-    meta = child(root, "meta")
-    for element in meta if meta is not None else ():
+    for element in children(child(root, "meta")):
         text = one_line(element.text or "")
         name = _METADATA.get(local(element))
         if name and text:
@@ -159,13 +131,10 @@ def _slide(writer: "_Writer", page: Element) -> tuple[str, str]:
         if role in _FURNITURE or attribute(shape, "placeholder") == "true":
             continue
         if local(shape) == "notes":
-            notes = [
-                plain_text(frame)
-                for frame in shape
-                if attribute(frame, "class") == "notes"
-                and attribute(frame, "placeholder") != "true"
-            ]
-            parts += [f"<p>Notes: {escape(note)}</p>" for note in notes if note]
+            frames = [frame for frame in shape if attribute(frame, "class") == "notes"]
+            frames = [each for each in frames if attribute(each, "placeholder") != "true"]
+            notes = filter(None, map(plain_text, frames))
+            parts += [f"<p>Notes: {escape(note)}</p>" for note in notes]
         elif role == "title" and not title:
             title = plain_text(shape)
             parts.insert(0, f"<h2>{escape(title)}</h2>")
@@ -179,36 +148,38 @@ def _slide(writer: "_Writer", page: Element) -> tuple[str, str]:
 class _Writer:
     """Writes the elements of a body as HTML, in order."""
 
-    def __init__(self, groups: Iterable[Element]) -> None:
+    def __init__(self, *roots: Element | None) -> None:
         self.title = ""  # of a paragraph in the style of titles
         self._parents: dict[str, str] = {}
         self._lists: dict[str, dict[int, Element]] = {}  # by style the shape of each level
         # How far headings have counted on each level; by style and id of a list how far that has.
         self._headings: dict[int, int] = {}
         self._counts: dict[str, dict[int, int]] = {}
-        for element in (each for group in groups for each in group):
+        groups = (group for root in roots for group in children(root))
+        styles = (group for group in groups if local(group) in ("styles", "automatic-styles"))
+        for element in (each for group in styles for each in group):
             name = attribute(element, "name")
             if local(element) == "style" and attribute(element, "family") == "paragraph":
                 self._parents[name] = attribute(element, "parent-style-name")
-            elif local(element) in ("list-style", "outline-style"):
-                key = name if local(element) == "list-style" else "outline"
+            elif (kind := local(element)) in ("list-style", "outline-style"):
                 levels = {integer(attribute(level, "level")) - 1: level for level in element}
-                self._lists[key] = levels
+                self._lists[name if kind == "list-style" else "outline"] = levels
 
     def markup(self, parent: Iterable[Element]) -> str:
         """Texts and tables of a part of the document."""
-        parts: list[str] = []
-        for element in parent:
-            name = local(element)
-            if name in ("p", "h"):
-                parts.append(self._paragraph(element))
-            elif name == "list":
-                parts.append(self._outer_list(element))
-            elif name == "table":
-                parts.append(self._table(element))
-            elif name == "a" or (name in _CONTAINERS and attribute(element, "display") != "none"):
-                parts.append(self.markup(element))
-        return "".join(parts)
+        return "".join(map(self._element, parent))
+
+    def _element(self, element: Element) -> str:
+        name = local(element)
+        if name in ("p", "h"):
+            return self._paragraph(element)
+        if name == "list":
+            return self._outer_list(element)
+        if name == "table":
+            return self._table(element)
+        if name == "a" or (name in _CONTAINERS and attribute(element, "display") != "none"):
+            return self.markup(element)
+        return ""
 
     def _paragraph(self, element: Element, marker: str | None = None) -> str:
         after: list[Element] = []
@@ -229,7 +200,7 @@ class _Writer:
             return f"<h1>{text}</h1>{following}"
         if "preformatted text" in names:
             return f"<pre>{text.replace('<br>', chr(10))}</pre>{following}"
-        if typed := _BULLET.match(text):
+        if typed := BULLET.match(text):
             return list_item("-", text[typed.end() :]) + following
         if "quotations" in names:
             return f"<blockquote><p>{text}</p></blockquote>{following}"
@@ -245,7 +216,7 @@ class _Writer:
 
     def _inline(self, parent: Element, after: list[Element]) -> str:
         """The text of a paragraph; frames and notes within it go to what follows it."""
-        parts = [escape(" ".join((parent.text or "").split("\n")))]
+        parts = [escape((parent.text or "").replace("\n", " "))]
         for element in parent:
             name = local(element)
             if name == "s":
@@ -263,15 +234,14 @@ class _Writer:
                 after.append(element)
             elif name not in _DROPPED:
                 parts.append(self._inline(element, after))
-            parts.append(escape(" ".join((element.tail or "").split("\n"))))
+            parts.append(escape((element.tail or "").replace("\n", " ")))
         return "".join(parts)
 
     def _outer_list(self, element: Element) -> str:
         """A list that stands in no other; all those within it count together."""
         style = attribute(element, "style-name")
-        before = attribute(element, "continue-list")
-        if not before and attribute(element, "continue-numbering") == "true":
-            before = style
+        goes_on = attribute(element, "continue-numbering") == "true"
+        before = attribute(element, "continue-list") or (style if goes_on else "")
         counts = self._counts.get(before, {}) if before else {}
         self._counts[style] = self._counts[attribute(element, "id")] = counts
         return self._list(element, style, 0, counts)
@@ -313,7 +283,7 @@ class _Writer:
             elif name == "list":
                 parts.append(self._list(element, style, level + 1, counts))
             else:
-                parts.append(self.markup([element]))
+                parts.append(self._element(element))
         finish()
         return "".join(parts)
 
@@ -349,21 +319,22 @@ class _Writer:
 
     def _table(self, element: Element) -> str:
         rows = list(_rows(element, False))
-        cells = [
-            [cell for cell in row if local(cell) in ("table-cell", "covered-table-cell")]
+        texts = [
+            [
+                Cell(plain_text(cell), self._is_heading(cell))
+                for cell in row
+                if local(cell) in ("table-cell", "covered-table-cell")
+            ]
             for row, _ in rows
         ]
-        texts = [[Cell(plain_text(cell), self._is_heading(cell)) for cell in row] for row in cells]
         skipped = 0
         while len(texts) - skipped > 2 and sum(bool(cell.text) for cell in texts[skipped]) == 1:
             skipped += 1  # a title over all columns
         guessed = not any(header for _, header in rows) and names_columns(texts[skipped:])
         parts: list[str] = []
-        for number, ((row, header), row_cells) in enumerate(zip(rows, cells, strict=True)):
+        for number, (row, header) in enumerate(rows):
             tag = "th" if header or (guessed and number == skipped) else "td"
-            markup = "".join(
-                self._cell(cell, tag) for cell in row_cells if local(cell) == "table-cell"
-            )
+            markup = "".join(self._cell(cell, tag) for cell in children(row, "table-cell"))
             repeated = integer(attribute(row, "number-rows-repeated"), default=1)
             parts += [f"<tr>{markup}</tr>"] * max(1, min(repeated, _MAX_REPEATED))
         return f"<table>{''.join(parts)}</table>"
@@ -375,15 +346,10 @@ class _Writer:
         )
 
     def _cell(self, cell: Element, tag: str) -> str:
-        spans = "".join(
-            f' {name}="{escape(attribute(cell, given))}"'
-            for name, given in (
-                ("colspan", "number-columns-spanned"),
-                ("rowspan", "number-rows-spanned"),
-            )
-        )
+        columns = escape(attribute(cell, "number-columns-spanned"))
+        rows = escape(attribute(cell, "number-rows-spanned"))
         repeated = integer(attribute(cell, "number-columns-repeated"), default=1)
-        markup = f"<{tag}{spans}>{self.markup(cell)}</{tag}>"
+        markup = f'<{tag} colspan="{columns}" rowspan="{rows}">{self.markup(cell)}</{tag}>'
         return markup * max(1, min(repeated, _MAX_REPEATED))
 
 

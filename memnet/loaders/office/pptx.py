@@ -14,9 +14,9 @@ from pptx.parts.slide import SlidePart
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.office.markup import BULLET, PRIVATE, drawn_rows, list_item, table_markup
 from memnet.loaders.office.numbering import written
-from memnet.loaders.office.tables import drawn_rows, table_markup
-from memnet.loaders.package import OfficePackage, R, integer, list_item, parse_xml
+from memnet.loaders.package import OfficePackage, R, integer, parse_xml
 from memnet.loaders.web import html
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -30,8 +30,6 @@ _UNTITLED = ("powerpoint presentation", "powerpoint-präsentation", "presentatio
 _TITLE_HEIGHT = 1_200_000  # from the top of a slide that is 6,858,000 units high
 _MAX_TITLE = 80  # characters of a text that is taken as the title of a slide without one
 _SHOWN = re.compile("/(slides|notesSlides|charts|diagrams)/")  # parts whose damage is told
-_BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -61,7 +59,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         except (KeyError, AttributeError, ValueError, SyntaxError, InputError) as error:
             problems.append(Problem(f"{file.name}, slide {number}", first_line(error)))
             continue
-        html.add(builder, _PRIVATE.sub("", markup), whole=True, max_heading=file.max_title)
+        html.add(builder, PRIVATE.sub("", markup), whole=True, max_heading=file.max_title)
         title = heading if number == 1 else title
     if not len(builder):
         if problems:
@@ -98,11 +96,8 @@ def _slide(slide: Any) -> tuple[str, str]:
     """The title of a slide, and its HTML."""
     shapes = list(_shapes(slide.shapes))
     titled = [shape for shape in shapes if _placeholder(shape) in _TITLES]
-    title, of_title = "", None
-    for of_title in [*titled, *_topmost(shapes)]:
-        title = one_line(of_title.text_frame.text)
-        if title:
-            break
+    named = ((one_line(shape.text_frame.text), shape) for shape in [*titled, *_topmost(shapes)])
+    title, of_title = next((found for found in named if found[0]), ("", None))
     if len(title) > _MAX_TITLE and not titled:
         title = ""
     level = 1 if slide.slide_layout.element.get("type") in _SECTION_LAYOUTS else 2
@@ -135,8 +130,8 @@ def _placeholder(shape: Any) -> str | None:
 def _topmost(shapes: list[Any]) -> list[Any]:
     """The shape that stands highest, if it is in the place of titles: one of a slide without."""
     placed = [shape for shape in shapes if shape.has_text_frame and shape.top is not None]
-    placed.sort(key=lambda shape: shape.top)
-    return [shape for shape in placed[:1] if shape.top < _TITLE_HEIGHT]
+    highest = sorted(placed, key=lambda shape: shape.top)[:1]
+    return [shape for shape in highest if shape.top < _TITLE_HEIGHT]
 
 
 def _shape(shape: Any) -> str:
@@ -148,10 +143,9 @@ def _shape(shape: Any) -> str:
     if getattr(shape, "has_table", False):
         return _table(shape)
     parts = []
-    for element in shape.element.iter():
-        name = str(element.tag).rpartition("}")[2]
-        if name in ("chart", "relIds") and element.get(f"{R}id" if name == "chart" else f"{R}dm"):
-            part = shape.part.related_part(element.get(f"{R}id") or element.get(f"{R}dm"))
+    for element in shape.element.iter("{*}chart", "{*}relIds"):
+        if identifier := element.get(f"{R}id") or element.get(f"{R}dm"):
+            part = shape.part.related_part(identifier)
             parts.append(table_markup(drawn_rows(parse_xml(part.blob, str(part.partname)))))
     return "".join(parts)
 
@@ -191,7 +185,7 @@ def _paragraphs(part: Any, parent: Any, *, has_bullets: bool = False) -> str:
             parts.append(list_item(marker, markup, level))
             continue
         counts.pop(level, None)
-        typed = _BULLET.match(markup)
+        typed = BULLET.match(markup)
         is_item = f"{_A}buChar" in marks or (has_bullets and f"{_A}buNone" not in marks)
         if typed or is_item:
             parts.append(list_item("-", markup[typed.end() if typed else 0 :], level))

@@ -9,7 +9,8 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -20,8 +21,8 @@ import pypdfium2.raw as raw
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.pdf.headings import Entry, body_size, mark_headings, match_outline, read_outline
-from memnet.loaders.pdf.lines import Line, LineReader
+from memnet.loaders.pdf.headings import body_size, mark_headings, match_outline, read_outline
+from memnet.loaders.pdf.lines import Entry, Line, LineReader
 from memnet.loaders.pdf.paragraphs import (
     Part,
     Words,
@@ -51,11 +52,8 @@ _LEADER = re.compile(r"\s*(?:[.\u2024]\s?){4,}\s*|\s*_{8,}\s*|\s*(?:\u2026\s?){2
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """Read a PDF file. Raises InputError if it is damaged, encrypted, or holds no text."""
-    document = _open(file)
-    try:
+    with closing(_open(file)) as document:
         yield from _load(document, file)
-    finally:
-        document.close()
 
 
 def _open(file: SourceFile) -> pdfium.PdfDocument:
@@ -89,8 +87,7 @@ def _load(document: pdfium.PdfDocument, file: SourceFile) -> Iterator[ParsedDocu
         yield Problem(file.name, f"{_pages(silent)} of {count} are images without text")
     if broken:
         yield Problem(file.name, f"{_pages(broken)} of {count} are damaged")
-    labels = [document.get_page_label(number) for number in range(count)]
-    yield _document(document, file, pages, labels)
+    yield _document(document, file, pages)
 
 
 def _pages(number: int) -> str:
@@ -106,26 +103,18 @@ def _read_pages(
     silent = broken = characters = 0
     forms = document.get_formtype() != raw.FORMTYPE_NONE
     for number in range(len(document)):
+        lines: list[Line] = []
         try:
             page = document[number]
-        except pdfium.PdfiumError:
-            broken += 1
-            pages.append([])
-            continue
-        try:
             if forms and raw.FPDFPage_GetAnnotCount(page) > 0:
                 raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)  # makes filled fields text
                 page.close()
                 page = document[number]
-            text_page = page.get_textpage()
-            lines = reader.read(text_page)
-            text_page.close()
-            silent += not lines and _has_image(page)
+            with closing(page), closing(page.get_textpage()) as text_page:
+                lines = reader.read(text_page)
+                silent += not lines and _has_image(page)
         except pdfium.PdfiumError:
             broken += 1
-            lines = []
-        finally:
-            page.close()
         characters += sum(len(line.text) for line in lines)
         if characters > file.max_characters:
             raise InputError(
@@ -141,74 +130,56 @@ def _has_image(page: pdfium.PdfPage) -> bool:
 
 
 def _document(
-    document: pdfium.PdfDocument,
-    file: SourceFile,
-    pages: list[list[Line]],
-    labels: Sequence[str],
+    document: pdfium.PdfDocument, file: SourceFile, pages: list[list[Line]]
 ) -> ParsedDocument:
-    outline = read_outline(document)
+    labels = [document.get_page_label(number) for number in range(len(pages))]
     body = body_size(pages)
     drop_running_headers(pages, labels, body)
     pages = [split_columns(lines) for lines in pages]
-    heading_of: dict[int, int] = {}
     entries: list[Entry] = []
-    for number in sorted(outline):
+    for number, named in read_outline(document).items():
         if number < len(pages):
-            match_outline(pages[number], outline[number], len(entries), heading_of)
-            entries += outline[number]
-    leading = find_leading(pages)
-    parts = [_page_parts(lines, heading_of, leading) for lines in pages]
-    mark_headings(parts, entries, heading_of, body)
-    metadata = document.get_metadata_dict(skip_empty=True)
-    title = _title(metadata.get("Title", ""), parts[0], file)
-    builder = DocumentBuilder()
-    _Writer(builder, labels, leading, Words(pages), body).write(parts)
-    return builder.build(
-        file.name, title, origin=file.name, metadata=_metadata(metadata, len(pages))
-    )
+            match_outline(pages[number], named)
+            entries += named
+    find_leading(pages)
+    parts = list(map(_page_parts, pages))
+    mark_headings(parts, entries, body)
+    given = document.get_metadata_dict(skip_empty=True)
+    title = _title(given.get("Title", ""), parts[0], file)
+    metadata = _metadata(given, len(pages))
+    writer = _Writer(labels, Words(pages), body)
+    writer.write(parts)
+    return writer.builder.build(file.name, title, origin=file.name, metadata=metadata)
 
 
-def _page_parts(
-    lines: list[Line], heading_of: dict[int, int], leading: dict[int, float]
-) -> list[Part]:
+def _page_parts(lines: list[Line]) -> list[Part]:
     parts: list[Part] = []
-    for found in find_tables(lines, heading_of):
-        parts += [found] if isinstance(found, Part) else find_parts(found, heading_of, leading)
+    for found in find_tables(lines):
+        parts += [found] if isinstance(found, Part) else find_parts(found)
     return parts
 
 
+@dataclass
 class _Writer:
     """Writes parts as blocks."""
 
-    def __init__(
-        self,
-        builder: DocumentBuilder,
-        labels: Sequence[str],
-        leading: dict[int, float],
-        words: Words,
-        body: float,
-    ) -> None:
-        self._builder = builder
-        self._labels = labels
-        self._leading = leading
-        self._words = words
-        self._body = body
-        # Where the bullets of the lists begin that go on, the outermost first.
-        self._lists: list[float] = []
+    labels: Sequence[str]
+    words: Words
+    body: float
+    builder: DocumentBuilder = field(default_factory=DocumentBuilder)
+    lists: list[float] = field(default_factory=list)
+    """Where the bullets of the lists begin that go on, the outermost first."""
 
     def write(self, pages: Sequence[list[Part]]) -> None:
         """Write all pages."""
         split = [self._split(parts) if parts else ([], []) for parts in pages]
         bodies = [body for body, _ in split]
         for number, (body, notes) in enumerate(split):
-            self._builder.open(self._place(number, number))
-            last = self._take_over(body[-1], bodies, number) if body else number
-            for part in body[:-1]:
-                self._write(part, self._place(number, number))
-            if body:
-                self._write(body[-1], self._place(number, last))
-            for part in notes:
-                self._write(part, self._place(number, number))
+            self.builder.open(self._place(number, number))
+            end = body[-1] if body else None
+            last = self._take_over(end, bodies, number) if end else number
+            for part in [*body, *notes]:
+                self._write(part, self._place(number, last if part is end else number))
 
     def _split(self, parts: list[Part]) -> tuple[list[Part], list[Part]]:
         """The text of a page, and what does not stand in its flow: footnotes, turned lines."""
@@ -218,15 +189,19 @@ class _Writer:
         flow: list[Part] = []
         for part in reversed(body):
             line = part.lines[0]
-            small = line.size < 0.93 * self._body and part.kind in ("paragraph", "item")
+            small = line.size < 0.93 * self.body and part.kind in ("paragraph", "item")
             # Below it the page or its column ends.
             if small and (not flow or line.base < flow[-1].lines[0].base):
                 notes.insert(0, part)
-            elif flow and _goes_on_above(part, flow[-1]):
+                continue
+            if (
+                flow
+                and flow[-1].lines[0].base > part.lines[-1].base
+                and flow[-1].lines[0].left > part.lines[-1].right
+                and _goes_on(part, flow[-1])
+            ):
                 part.lines += flow.pop().lines
-                flow.append(part)
-            else:
-                flow.append(part)
+            flow.append(part)
         return flow[::-1], notes
 
     def _take_over(self, part: Part, bodies: Sequence[list[Part]], number: int) -> int:
@@ -234,12 +209,9 @@ class _Writer:
         last = number
         while last + 1 < len(bodies) and bodies[last + 1]:
             other = bodies[last + 1][0]
-            if part.kind not in ("paragraph", "item") or other.kind != "paragraph":
-                break
-            if not goes_on_elsewhere(part.lines[-1], other.lines[0]):
-                break
             # Of a line alone it is not known whether it reaches to the end of its column.
-            if len(part.lines) == 1 and not other.lines[0].text[0].islower():
+            unsure = len(part.lines) == 1 and not other.lines[0].text[0].islower()
+            if unsure or not _goes_on(part, other):
                 break
             part.lines += other.lines
             last += 1
@@ -252,23 +224,23 @@ class _Writer:
         if part.kind == "table":
             self._write_table(part, place)
         elif part.kind == "code":
-            self._builder.add("code", join_code(part.lines, self._leading), place=place)
+            self.builder.add("code", join_code(part.lines), place=place)
         elif part.kind == "heading":
-            self._lists.clear()
-            text = one_line(join_lines(part.lines, self._words))
-            self._builder.add("heading", text, level=part.level, place=place)
+            self.lists.clear()
+            text = one_line(join_lines(part.lines, self.words))
+            self.builder.add("heading", text, level=part.level, place=place)
         else:
-            text = _LEADER.sub(" \u2026 ", join_lines(part.lines, self._words))
+            text = _LEADER.sub(" \u2026 ", join_lines(part.lines, self.words))
             if part.kind == "paragraph":
-                if self._lists and part.lines[0].left < self._lists[0] + 1:
-                    self._lists.clear()
-                self._builder.add("paragraph", text, place=place)
+                if self.lists and part.lines[0].left < self.lists[0] + 1:
+                    self.lists.clear()
+                self.builder.add("paragraph", text, place=place)
                 return
             bullet = part.label.strip()
             if not bullet[:1].isalnum() and not bullet.startswith("("):
                 text = "- " + text[len(part.label) :]
             level = self._level(part.lines[0].left)
-            self._builder.add("item", text, level=level, place=place)
+            self.builder.add("item", text, level=level, place=place)
 
     def _write_table(self, part: Part, place: str) -> None:
         for number, row in enumerate(part.rows):
@@ -278,30 +250,28 @@ class _Writer:
                 for name, text in zip(names, row, strict=True)
                 if text or part.header
             ]
-            self._builder.add_row(cells, header=part.header and not number, place=place)
+            self.builder.add_row(cells, header=part.header and not number, place=place)
 
     def _level(self, left: float) -> int:
-        while self._lists and self._lists[-1] > left + 3:
-            self._lists.pop()
-        if not self._lists or self._lists[-1] < left - 3:
-            self._lists.append(left)
-        return len(self._lists) - 1
+        while self.lists and self.lists[-1] > left + 3:
+            self.lists.pop()
+        if not self.lists or self.lists[-1] < left - 3:
+            self.lists.append(left)
+        return len(self.lists) - 1
 
     def _place(self, first: int, last: int) -> str:
         numbers = sorted({first, last})
         names = [str(number + 1) for number in numbers]
-        labels = [self._labels[number] or str(number + 1) for number in numbers]
+        labels = [self.labels[number] or str(number + 1) for number in numbers]
         place = ("p. " if len(names) == 1 else "pp. ") + "-".join(labels)
         return place if labels == names else f"{place} ({'-'.join(names)})"
 
 
-def _goes_on_above(part: Part, other: Part) -> bool:
-    """Whether a part goes on with another at the top of the next column."""
+def _goes_on(part: Part, other: Part) -> bool:
+    """Whether a part goes on with another at the top of the next column or page."""
     return (
         part.kind in ("paragraph", "item")
         and other.kind == "paragraph"
-        and other.lines[0].base > part.lines[-1].base
-        and other.lines[0].left > part.lines[-1].right
         and goes_on_elsewhere(part.lines[-1], other.lines[0])
     )
 
@@ -312,13 +282,9 @@ def _title(given: str, parts: Sequence[Part], file: SourceFile) -> str:
     stem = PurePath(file.name).stem.casefold()
     if given and given.casefold() != stem and not _JUNK_TITLE.match(given):
         return given[: file.max_title]
-    texts = [
-        part
-        for part in parts
-        if part.kind in ("heading", "paragraph")
-        and part.lines[0].turn <= 1
-        and re.search(r"[^\W\d_]{3}", part.lines[0].text)
-    ]
+    texts = [part for part in parts if part.kind in ("heading", "paragraph")]
+    texts = [part for part in texts if part.lines[0].turn <= 1]
+    texts = [part for part in texts if re.search(r"[^\W\d_]{3}", part.lines[0].text)]
     if texts:
         largest = max(part.lines[0].size for part in texts)
         chosen = next(part for part in texts if part.lines[0].size > 0.95 * largest)

@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import pypdfium2 as pdfium
 
-from memnet.loaders.pdf.lines import Line
+from memnet.loaders.pdf.lines import Entry, Line
 from memnet.loaders.pdf.paragraphs import Part
 
 _MAX_ENTRIES = 50_000
@@ -27,13 +27,6 @@ _NUMBER = re.compile(
 )
 
 
-class Entry(NamedTuple):
-    """An entry of an outline."""
-
-    title: str
-    level: int  # from 1
-
-
 def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:
     """Entries of a document's outline by the page they lead to."""
     entries: dict[int, list[Entry]] = {}
@@ -51,26 +44,17 @@ def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:
     return entries
 
 
-def match_outline(
-    lines: Sequence[Line], entries: Sequence[Entry], first: int, heading_of: dict[int, int]
-) -> None:
-    """Find the lines of a page that are the headings of entries.
-
-    Args:
-        lines: of the page.
-        entries: of the outline that lead to it.
-        first: number of the first of them.
-        heading_of: takes the number of its entry for each line, by ``id``.
-    """
+def match_outline(lines: Sequence[Line], entries: Sequence[Entry]) -> None:
+    """Find the lines of a page that are the headings of the entries that lead to it."""
     longest = max(len(entry.title) for entry in entries) + _MORE
     short = [line.text if len(line.text) <= longest else "" for line in lines]
     keys = [_normal(text) for text in short]
     plain_keys = [_normal(_NUMBER.sub("", text)) for text in short]
-    for number, entry in enumerate(entries, first):
+    for entry in entries:
         wanted = tuple({_normal(entry.title), _normal(_NUMBER.sub("", entry.title))} - {""})
         best: tuple[float, int, int] | None = None
         for start, line in enumerate(lines):
-            if not keys[start] or id(line) in heading_of:
+            if not keys[start] or line.entry:
                 continue
             joined, plain = keys[start], plain_keys[start]
             for end in range(start + 1, min(start + _MAX_LINES, len(lines)) + 1):
@@ -84,7 +68,7 @@ def match_outline(
                 joined, plain = joined + keys[end], plain + keys[end]
         if best:
             for line in lines[best[1] : best[2]]:
-                heading_of[id(line)] = number
+                line.entry = entry
 
 
 def _normal(text: str) -> str:
@@ -94,36 +78,29 @@ def _normal(text: str) -> str:
 def body_size(pages: Sequence[list[Line]]) -> float:
     """The font size of most of the text."""
     sizes: Counter[float] = Counter()
-    for lines in pages:
-        for line in lines:
-            sizes[_size(line)] += len(line.text)
+    for line in chain.from_iterable(pages):
+        sizes[_size(line)] += len(line.text)
     return sizes.most_common(1)[0][0] if sizes else 10.0
 
 
-def mark_headings(
-    pages: Sequence[list[Part]], entries: Sequence[Entry], heading_of: dict[int, int], body: float
-) -> None:
+def mark_headings(pages: Sequence[list[Part]], entries: Iterable[Entry], body: float) -> None:
     """Give headings their levels, and find those that the outline does not name.
 
     Args:
         pages: parts of each page.
-        entries: of the outline, by the numbers in ``heading_of``.
-        heading_of: the entry of each line that is the heading of one, by ``id``.
+        entries: of the outline.
         body: font size of most of the text.
     """
     known: dict[tuple[float, bool], Counter[int]] = {}
     guessed: list[Part] = []
-    for parts in pages:
-        for part in parts:
-            style = _style(part)
-            number = heading_of.get(id(part.lines[0]))
-            if number is not None:
-                part.kind, part.level = "heading", min(entries[number].level, _LEVELS)
-                known.setdefault(style, Counter())[part.level] += 1
-            elif _looks_like_heading(part, body):
-                guessed.append(part)
-    named = {_normal(part.lines[0].text) for part in guessed}
-    named |= {_normal(entry.title) for entry in entries}
+    for part in chain.from_iterable(pages):
+        if entry := part.lines[0].entry:
+            part.kind, part.level = "heading", min(entry.level, _LEVELS)
+            known.setdefault(_style(part), Counter())[part.level] += 1
+        elif _looks_like_heading(part, body):
+            guessed.append(part)
+    titles = [part.lines[0].text for part in guessed] + [entry.title for entry in entries]
+    named = set(map(_normal, titles))
     guessed = [part for part in guessed if not _is_entry(part, named)]
     levels = {style: counts.most_common(1)[0][0] for style, counts in known.items()}
     styles = Counter(_style(part) for part in guessed)
@@ -146,8 +123,7 @@ def _looks_like_heading(part: Part, body: float) -> bool:
         return False
     if part.kind == "item" and not part.label[:1].isdigit():
         return False
-    size = _size(part.lines[0])
-    bold = all(line.bold for line in part.lines)
+    size, bold = _style(part)
     return size >= _LARGER * body or (bold and size >= 0.95 * body and not text.endswith(":"))
 
 

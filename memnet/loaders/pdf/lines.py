@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import compress, pairwise
 from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import normalize
@@ -17,10 +18,9 @@ from unicodedata import normalize
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-# What PDFium writes for a hyphen at the end of a line, in the place of the line break.
-SOFT_HYPHEN = "\ufffe"
-
-_PIECE = re.compile(r"[^\r\n\ufffe]*[^\s\ufffe][^\r\n\ufffe]*")
+# The text of a line without space around it. For a hyphen at the end of a line PDFium writes U+FFFE
+# in the place of the line break.
+_PIECE = re.compile(r"([^\s\ufffe](?:[^\r\n\ufffe]*[^\s\ufffe])?)[^\S\r\n]*(\ufffe?)")
 _SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
 _WORD = re.compile(r"[^\W\d_A-Z]{4}")
 _BOLD = re.compile(r"bold|black|heavy|demi|semib|cmbx|cmb1|sfbx|bx\d|-bd|medi$", re.IGNORECASE)
@@ -49,21 +49,11 @@ _DROPPED = re.compile(
 )
 # Bullets of the fonts Symbol and Wingdings, as word processors write them.
 _SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
-_LIGATURES = str.maketrans(
-    dict(
-        zip(
-            "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06\u00a0\t",
-            ["ff", "fi", "fl", "ffi", "ffl", "st", "st", " ", " "],
-            strict=True,
-        )
-    )
-)
-_ACCENTS = dict(
-    zip(
-        "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db",
-        "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u0307\u030b\u0304\u0327\u0328",
-        strict=True,
-    )
+_LIGATURES = {code: normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+_LIGATURES |= {ord("\u00a0"): " ", ord("\t"): " "}
+_ACCENTS = str.maketrans(
+    "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db",
+    "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u0307\u030b\u0304\u0327\u0328",
 )
 # A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s".
 _ACCENTED = re.compile(
@@ -77,6 +67,13 @@ _PLAIN = re.compile(
 )
 
 _Gap: TypeAlias = tuple[float, float, float, re.Match[str]]  # width, left, right, the space
+
+
+class Entry(NamedTuple):
+    """An entry of the outline of a document."""
+
+    title: str
+    level: int  # from 1
 
 
 class Cell(NamedTuple):
@@ -106,6 +103,8 @@ class Line:
     hyphen: bool  # whether it ends with a hyphen that may have been put there to break a word
     cells: tuple[Cell, ...] = ()  # two or more, or none
     edge: float = 0.0  # right edge of its column
+    leading: float = 0.0  # usual distance between lines of its font size
+    entry: Entry | None = None  # of which it is the heading, or a part of that
 
     @property
     def advance(self) -> float:
@@ -113,16 +112,12 @@ class Line:
         return (self.right - self.left) / max(1, len(self.text))
 
 
-class _Font(NamedTuple):
-    bold: bool
-    mono: bool
-
-
 class LineReader:
     """Reads the lines of pages, one page after the other."""
 
     def __init__(self) -> None:
-        self._fonts: dict[tuple[bytes, int], _Font] = {}
+        # By name and flags of a font whether it is bold, and of fixed width.
+        self._fonts: dict[tuple[bytes, int], tuple[bool, bool]] = {}
         self._name = ctypes.create_string_buffer(128)
         self._flags = ctypes.c_int()
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
@@ -142,11 +137,8 @@ class LineReader:
             self._index = lambda position: max(
                 0, raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
             )
-        pieces = [
-            (line, found)
-            for found in _PIECE.finditer(text)
-            if (line := self._line(text, found, text.startswith(SOFT_HYPHEN, found.end())))
-        ]
+        found = ((self._line(text, piece), piece) for piece in _PIECE.finditer(text))
+        pieces = [(line, piece) for line, piece in found if line]
         self._find_all_cells(pieces)
         lines: list[Line] = []
         for line, _ in pieces:
@@ -164,25 +156,20 @@ class LineReader:
         ratios = [line.advance / line.size for line, _ in pieces if len(line.text) >= _SHORT]
         wide = min(_WIDE, _WIDER * median(ratios)) if ratios else _WIDE
         seen = [len(line.text) < _SHORT or line.advance > wide * line.size for line, _ in pieces]
-        for number, (line, found) in enumerate(pieces):
-            if seen[number]:
-                self._find_cells(line, found)
+        for piece in compress(pieces, seen):
+            self._find_cells(*piece)
         numbers = range(len(pieces))
         for order in (numbers, reversed(numbers)):
-            before: Line | None = None
-            for number in order:
-                line, found = pieces[number]
-                if before and before.cells and not seen[number]:
+            for before, number in pairwise(order):
+                if pieces[before][0].cells and not seen[number]:
                     seen[number] = True
-                    self._find_cells(line, found)
-                before = line
+                    self._find_cells(*pieces[number])
 
-    def _line(self, text: str, found: re.Match[str], hyphen: bool) -> Line | None:
-        cleaned = clean(found[0].strip())
+    def _line(self, text: str, found: re.Match[str]) -> Line | None:
+        cleaned = clean(found[1])
         if not cleaned:
             return None
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
-        end = start + len(found[0].strip()) - 1
+        start, end = found.start(1), found.end(1) - 1
         middle = (start + end) // 2
         if word := _WORD.search(text, middle, end):  # no exponent, no small capitals
             middle = word.start()
@@ -206,16 +193,15 @@ class LineReader:
             left, right = min(left, other_left), max(right, other_right)
         if not math.isfinite(left + right + base):  # of a damaged file: nowhere
             left = right = base = 0.0
-        bold, mono = all(font.bold for font in fonts), all(font.mono for font in fonts)
-        line = Line(cleaned, left, right, base, abs(size), bold, mono, turn, hyphen)
+        bold, mono = map(all, zip(*fonts, strict=True))
+        line = Line(cleaned, left, right, base, abs(size), bold, mono, turn, bool(found[2]))
         if not cleaned.isascii() and _RIGHT_TO_LEFT.search(cleaned):
             line.turn += 1
         return line
 
     def _find_cells(self, line: Line, found: re.Match[str]) -> None:
         """Look at the width of each space; in code, write as many spaces as fill it."""
-        text = found[0].strip()
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        text, start = found[1], found.start(1)
         turn = line.turn // 90 * 90
         gaps: list[_Gap] = []
         for space in _SPACES.finditer(text):
@@ -241,15 +227,14 @@ class LineReader:
         if len(cells) > 1:
             line.cells = tuple(cells)
 
-    def _font(self, index: int) -> _Font:
+    def _font(self, index: int) -> tuple[bool, bool]:
         raw.FPDFText_GetFontInfo(self._page, index, self._name, 128, self._flags)
         key = self._name.value, self._flags.value
         if key not in self._fonts:
             name = key[0].decode("utf-8", "replace")
-            self._fonts[key] = _Font(
-                bool(key[1] & _FORCE_BOLD or _BOLD.search(name)),
-                bool(key[1] & _FIXED_PITCH or _MONO.search(name)),
-            )
+            bold = key[1] & _FORCE_BOLD or _BOLD.search(name)
+            mono = key[1] & _FIXED_PITCH or _MONO.search(name)
+            self._fonts[key] = bool(bold), bool(mono)
         return self._fonts[key]
 
     def _span(self, index: int, turn: int) -> tuple[float, float]:
@@ -263,9 +248,7 @@ class LineReader:
 
 
 def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:
-    if turn == 0:
-        return x, y
-    return {90: (y, -x), 180: (-x, -y), 270: (-y, x)}[turn]
+    return {0: (x, y), 90: (y, -x), 180: (-x, -y), 270: (-y, x)}[turn]
 
 
 def _spaced(text: str, gaps: list[_Gap], width: float) -> str:
@@ -317,7 +300,7 @@ def _same_line(line: Line, other: Line) -> Line | None:
 def _accented(found: re.Match[str]) -> str:
     """A letter with its accent, if there is such a letter."""
     accent, letter = found[1] or found[3], found[2] or found[4]
-    composed = normalize("NFC", letter.replace("\u0131", "i") + _ACCENTS[accent])
+    composed = normalize("NFC", letter.replace("\u0131", "i") + accent.translate(_ACCENTS))
     return composed if len(composed) == 1 else found[0]
 
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 from memnet.loaders.pdf.lines import Line
@@ -53,9 +53,8 @@ class Words:
 
     def __init__(self, pages: Iterable[list[Line]]) -> None:
         self._count: Counter[str] = Counter()
-        for lines in pages:
-            for line in lines:
-                self._count.update(_WORD.findall(line.text.casefold()))
+        for line in chain.from_iterable(pages):
+            self._count.update(_WORD.findall(line.text.casefold()))
 
     def keeps_hyphen(self, left: str, right: str) -> bool:
         """Whether a word that is broken after a hyphen is written with it.
@@ -76,31 +75,19 @@ class Words:
         return min(len(one), len(other)) >= 4 and min(self._count[one], self._count[other]) >= 2
 
 
-def find_parts(
-    lines: Sequence[Line], heading_of: dict[int, int], leading: dict[int, float]
-) -> list[Part]:
-    """Parts of a page's lines.
-
-    Args:
-        lines: in reading order.
-        heading_of: the number of the outline's entry of which a line is the heading, by ``id``.
-        leading: distance between lines by font size in half points.
-    """
+def find_parts(lines: Sequence[Line]) -> list[Part]:
+    """Parts of a page's lines, which are in reading order."""
     _find_edges(lines)
     parts: list[Part] = []
     for line in lines:
-        if parts and _goes_on(parts[-1], line, heading_of, leading):
+        if parts and _goes_on(parts[-1], line):
             parts[-1].lines.append(line)
+        elif line.entry or line.mono:
+            parts.append(Part("heading" if line.entry else "code", [line]))
         else:
-            parts.append(_new_part(line, id(line) in heading_of))
+            label = _label(line.text)
+            parts.append(Part("item" if label else "paragraph", [line], label=label))
     return parts
-
-
-def _new_part(line: Line, heading: bool) -> Part:
-    label = _label(line.text)
-    if heading or line.mono or not label:
-        return Part("heading" if heading else "code" if line.mono else "paragraph", [line])
-    return Part("item", [line], label=label)
 
 
 def _label(text: str) -> str:
@@ -108,17 +95,17 @@ def _label(text: str) -> str:
     return found[0] if found and found.end() < len(text) else ""
 
 
-def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[int, float]) -> bool:
+def _goes_on(part: Part, line: Line) -> bool:
     """Whether a line belongs to the part before it."""
     last = part.lines[-1]
-    if heading_of.get(id(line)) != heading_of.get(id(last)) or line.turn != last.turn:
+    if line.entry is not last.entry or line.turn != last.turn:
         return False
     if part.kind == "heading":
         return True
     if not _same_size(last, line) and not _has_capitals(last, line):
         return False
     distance = last.base - line.base
-    usual = leading.get(round(last.size * 2), 1.2 * last.size)
+    usual = last.leading
     if len(part.lines) > 1:
         usual = max(min(usual, part.lines[-2].base - last.base), last.size)
     if part.kind == "code" and _is_text(part, line, distance, usual):
@@ -132,23 +119,19 @@ def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[i
         return goes_on_elsewhere(last, line) and line.left > last.right
     if distance > _LOOSE * usual or line.left > last.right or line.right < last.left:
         return False
-    if line.bold != last.bold and breaks_early(last, line):
-        return False
-    if _label(line.text) and (breaks_early(last, line) or part.kind == "item" or _ends(last)):
-        return False
     early = breaks_early(last, line)
-    if line.mono and early:
+    if line.bold != last.bold and early:
         return False
-    return not _is_indented(part, last, line, early)
+    if _label(line.text) and (early or part.kind == "item" or _ends(last)):
+        return False
+    return not (line.mono and early) and not _is_indented(part, last, line, early)
 
 
 def _has_capitals(last: Line, line: Line) -> bool:
     """Whether a line looks smaller than the one it goes on with by its small capitals."""
-    small = min(last, line, key=lambda one: one.size)
-    enough = small.size > 0.7 * max(last.size, line.size)
-    return (
-        enough and not _LOWER.search(small.text) and not (_ends(last) or breaks_early(last, line))
-    )
+    small, large = sorted((last, line), key=lambda one: one.size)
+    looks_so = small.size > 0.7 * large.size and not _LOWER.search(small.text)
+    return looks_so and not _ends(last) and not breaks_early(last, line)
 
 
 def _same_size(last: Line, line: Line) -> bool:
@@ -173,9 +156,8 @@ def _is_indented(part: Part, last: Line, line: Line, early: bool) -> bool:
     indent = _INDENT * line.size
     shift = line.left - last.left
     if part.kind == "item":
-        if len(part.lines) == 1:
-            return early and _ends(last) and shift < indent
-        return early and _ends(last) and abs(shift) > indent
+        moved = shift < indent if len(part.lines) == 1 else abs(shift) > indent
+        return early and _ends(last) and moved
     if shift > indent:
         return _ends(last) or (early and len(part.lines) > 1)
     if shift < -indent:
@@ -187,13 +169,9 @@ def goes_on_elsewhere(last: Line, line: Line) -> bool:
     """Whether a line at the top of a column or page goes on with the last of the one before."""
     if line.mono != last.mono or not _same_size(last, line):
         return False
-    if last.hyphen:
-        return True
-    if _label(line.text) or _ends(last):
-        return False
-    if line.text[:1].islower():
-        return True
-    return not breaks_early(last, line) and line.bold == last.bold
+    if last.hyphen or _label(line.text) or _ends(last):
+        return last.hyphen
+    return line.text[:1].islower() or (not breaks_early(last, line) and line.bold == last.bold)
 
 
 def _ends(line: Line) -> bool:
@@ -202,56 +180,52 @@ def _ends(line: Line) -> bool:
 
 def breaks_early(last: Line, line: Line) -> bool:
     """Whether the first word of a line had fitted at the end of the one before."""
-    if last.hyphen:
-        return False
-    if _is_entry(last, line):
-        return True
+    return not last.hyphen and (_is_entry(last, line) or _free(last, line) > 0.3 * last.size)
+
+
+def _free(last: Line, line: Line) -> float:
+    """The width that remains at the end of a line with the first word of the next."""
     word = line.text.split(" ", 1)[0]
-    return last.right + (len(word) + 1) * line.advance < last.edge - 0.3 * last.size
+    return last.edge - last.right - (len(word) + 1) * line.advance
 
 
 def _is_entry(last: Line, line: Line) -> bool:
     """Whether a line ends an entry of a table of contents."""
     if last.text[-1] not in _NUMERALS or not _NUMBER_END.search(last.text[-8:]):
         return False
-    return any(_ENTRY.search(other.text[-20:]) for other in (last, line))
+    return bool(_ENTRY.search(last.text[-20:]) or _ENTRY.search(line.text[-20:]))
 
 
 def _breaks(last: Line, line: Line) -> bool:
     """Whether the break between two lines of a paragraph is meant, as in an address."""
-    if not breaks_early(last, line):
-        return False
-    word = line.text.split(" ", 1)[0]
-    free = last.edge - last.right - (len(word) + 1) * line.advance
-    if _is_entry(last, line):
-        return True
     # Between lines that are not spread to one width, some end early by chance.
-    return free > 0.2 * (last.edge - last.left)
+    long = 0.2 * (last.edge - last.left)
+    return breaks_early(last, line) and (_is_entry(last, line) or _free(last, line) > long)
 
 
 def _find_edges(lines: Sequence[Line]) -> None:
     """Find the right edge of each line's column: as far as a line of those around it reaches."""
     for index, line in enumerate(lines):
-        edge = line.right
+        line.edge = line.right
         for other in lines[max(0, index - 12) : index + 13]:
             if (
-                other.right > edge
+                other.right > line.edge
                 and abs(other.left - line.left) < 4 * line.size
                 and abs(other.size - line.size) < 0.2 * line.size
             ):
-                edge = other.right
-        line.edge = edge
+                line.edge = other.right
 
 
-def find_leading(pages: Iterable[list[Line]]) -> dict[int, float]:
-    """The usual distance between lines, by font size in half points."""
+def find_leading(pages: Iterable[list[Line]]) -> None:
+    """Find the usual distance between lines of each font size, in half points."""
     seen: dict[int, Counter[int]] = {}
-    for lines in pages:
-        for line, other in pairwise(lines):
-            distance = line.base - other.base
-            if 0.9 * line.size < distance < 2.5 * line.size and abs(line.size - other.size) < 0.5:
-                seen.setdefault(round(line.size * 2), Counter())[round(distance * 4)] += 1
-    return {size: counts.most_common(1)[0][0] / 4 for size, counts in seen.items()}
+    for line, other in chain.from_iterable(map(pairwise, pages)):
+        distance = line.base - other.base
+        if 0.9 * line.size < distance < 2.5 * line.size and abs(line.size - other.size) < 0.5:
+            seen.setdefault(round(line.size * 2), Counter())[round(distance * 4)] += 1
+    usual = {size: counts.most_common(1)[0][0] / 4 for size, counts in seen.items()}
+    for line in chain.from_iterable(pages):
+        line.leading = usual.get(round(line.size * 2), 1.2 * line.size)
 
 
 def join_lines(lines: Sequence[Line], words: Words) -> str:
@@ -275,17 +249,15 @@ def join_lines(lines: Sequence[Line], words: Words) -> str:
     return "".join(parts)
 
 
-def join_code(lines: Sequence[Line], leading: dict[int, float]) -> str:
+def join_code(lines: Sequence[Line]) -> str:
     """The text of code, with its indentation and empty lines."""
     left = min(line.left for line in lines)
     widths = sorted(line.advance for line in lines if len(line.text) > 2)
     width = widths[len(widths) // 2] if widths else 0.6 * lines[0].size
     rows: list[str] = []
     for number, line in enumerate(lines):
-        if number:
-            usual = leading.get(round(line.size * 2), 1.2 * line.size)
-            if lines[number - 1].base - line.base > 1.6 * usual:
-                rows.append("")
+        if number and lines[number - 1].base - line.base > 1.6 * line.leading:
+            rows.append("")
         indent = round((line.left - left) / width) if width > 0 else 0
         hyphen = "-" if line.hyphen else ""
         rows.append(" " * min(indent, 120) + line.text + hyphen)

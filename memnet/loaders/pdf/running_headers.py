@@ -29,7 +29,7 @@ _PAGE_NUMBER = re.compile(
 
 
 def drop_running_headers(pages: Sequence[list[Line]], labels: Sequence[str], body: float) -> None:
-    """Take running headers, footers and page numbers out of pages, in place.
+    """Take running headers, footers and page numbers out of the lines of pages, in place.
 
     Args:
         pages: the lines of each page.

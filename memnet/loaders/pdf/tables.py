@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from memnet.loaders.pdf.lines import Cell, Line
 from memnet.loaders.pdf.paragraphs import Part
@@ -14,37 +14,31 @@ _COLUMN_TEXT = 22  # characters of a line in a column of text, on average
 _CELL_LINES = 12  # a cell of more lines is a column of text
 _ALIGNED = 0.6  # em by which the cells of a column begin or end at different places, at most
 _LOOSE = 1.3  # em times 1.2: the lines of a cell are no further apart
-
-
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(NamedTuple):
     cells: list[list[Line]]  # the lines of each cell
     bounds: list[tuple[float, float]]  # left and right of each cell
     lines: int  # how many lines of the page it takes
-    broken: bool  # whether a cell has several lines
-    bold: bool
 
 
 def split_columns(lines: list[Line]) -> list[Line]:
     """Lines column by column, if each reaches over two columns of text."""
     split = [line for line in lines if len(line.cells) == 2]
-    if len(split) < max(_COLUMN_LINES, len(lines) // 2):
+    least = max(_COLUMN_LINES, len(lines) // 2)
+    if len(split) < least:
         return lines
     border = median((line.cells[0].right + line.cells[1].left) / 2 for line in split)
     split = [line for line in split if line.cells[0].right < border < line.cells[1].left]
-    long = all(
-        sum(len(line.cells[side].text) for line in split) > _COLUMN_TEXT * len(split)
-        for side in (0, 1)
-    )
-    if len(split) < max(_COLUMN_LINES, len(lines) // 2) or not long:
+    texts = ["".join(line.cells[side].text for line in split) for side in (0, 1)]
+    if len(split) < least or min(map(len, texts)) <= _COLUMN_TEXT * len(split):
         return lines
+    both = set(map(id, split))
     ordered: list[Line] = []
     sides: tuple[list[Line], list[Line]] = ([], [])
     for line in lines:
-        if len(line.cells) == 2 and line.cells[0].right < border < line.cells[1].left:
+        if id(line) in both:
             for side, cell in zip(sides, line.cells, strict=True):
                 side.append(_part_of(line, cell))
         elif line.right < border or line.left > border:
@@ -63,40 +57,35 @@ def _part_of(line: Line, cell: Cell) -> Line:
     )  # fmt: skip
 
 
-def find_tables(lines: Sequence[Line], heading_of: dict[int, int]) -> list[Part | list[Line]]:
+def find_tables(lines: Sequence[Line]) -> list[Part | list[Line]]:
     """The tables among lines, and the lines between them."""
     found: list[Part | list[Line]] = []
-    between: list[Line] = []
     index = 0
     while index < len(lines):
-        rows, end = _rows(lines, index, heading_of)
+        rows, end = _rows(lines, index)
         if _is_table(rows):
-            if between:
-                found.append(between)
-                between = []
             found.append(_table(rows, lines[index:end]))
             index = end
-        else:
-            between.append(lines[index])
-            index += 1
-    if between:
-        found.append(between)
+            continue
+        between = found[-1] if found else None
+        if not isinstance(between, list):
+            found.append(between := [])
+        between.append(lines[index])
+        index += 1
     return found
 
 
 def _is_table(rows: list[_Row]) -> bool:
-    return len(rows) > 2 or (
-        len(rows) == 2
-        and (all(len(row.cells) > 2 for row in rows) or any(row.broken for row in rows))
-    )
+    broken = any(len(cell) > 1 for row in rows for cell in row.cells)
+    return len(rows) > 2 or (len(rows) == 2 and (broken or all(len(row.cells) > 2 for row in rows)))
 
 
-def _rows(lines: Sequence[Line], start: int, heading_of: dict[int, int]) -> tuple[list[_Row], int]:
+def _rows(lines: Sequence[Line], start: int) -> tuple[list[_Row], int]:
     """Rows with cells that stand under each other, from a line on, and where they end."""
     rows: list[_Row] = []
     index = start
     while index < len(lines):
-        row = _row(lines, index, heading_of)
+        row = _row(lines, index)
         if row is None or (rows and not _fits(rows, row)):
             break
         rows.append(row)
@@ -104,9 +93,9 @@ def _rows(lines: Sequence[Line], start: int, heading_of: dict[int, int]) -> tupl
     return rows, index
 
 
-def _row(lines: Sequence[Line], start: int, heading_of: dict[int, int]) -> _Row | None:
+def _row(lines: Sequence[Line], start: int) -> _Row | None:
     first = lines[start]
-    if first.mono or id(first) in heading_of or first.turn % 90:
+    if first.mono or first.entry or first.turn % 90:
         return None
     following = lines[start + 1] if start + 1 < len(lines) else None
     if not first.cells and (following is None or not _may_be_cells(first, lines, start)):
@@ -115,7 +104,7 @@ def _row(lines: Sequence[Line], start: int, heading_of: dict[int, int]) -> _Row 
     index = start + 1
     while index < len(lines):
         line = lines[index]
-        if line.mono or id(line) in heading_of or line.turn != first.turn:
+        if line.mono or line.entry or line.turn != first.turn:
             break
         column = _column(cells, line)
         if column is None:
@@ -131,13 +120,7 @@ def _row(lines: Sequence[Line], start: int, heading_of: dict[int, int]) -> _Row 
     if len(cells) < 2:
         return None
     bounds = [(min(x.left for x in cell), max(x.right for x in cell)) for cell in cells]
-    return _Row(
-        cells,
-        bounds,
-        index - start,
-        any(len(cell) > 1 for cell in cells),
-        all(line.bold for cell in cells for line in cell),
-    )
+    return _Row(cells, bounds, index - start)
 
 
 def _may_be_cells(first: Line, lines: Sequence[Line], start: int) -> bool:
@@ -161,19 +144,13 @@ def _column(cells: list[list[Line]], line: Line) -> int | None:
         return None
     for number, cell in enumerate(cells):
         left = min(other.left for other in cell) - 0.5 * line.size
-        limit = (
-            min(other.left for other in cells[number + 1])
-            if number + 1 < len(cells)
-            else float("inf")
-        )
+        following = cells[number + 1] if number + 1 < len(cells) else []
+        limit = min((other.left for other in following), default=float("inf"))
         if left <= line.left and line.right < limit:
             distance = cell[-1].base - line.base
-            if not 0.5 * line.size < distance < _LOOSE * 1.2 * line.size:
-                return None
+            near = 0.5 * line.size < distance < _LOOSE * 1.2 * line.size
             # Beside it, the first cell has nothing: else a row of its own begins.
-            if len(cells) > 1 and number == 0:
-                return None
-            return number
+            return number if near and (number or len(cells) == 1) else None
     return None
 
 
@@ -210,7 +187,8 @@ def _table(rows: list[_Row], lines: Sequence[Line]) -> Part:
             text = " ".join(line.text for line in cell)
             texts[best] = f"{texts[best]} {text}".strip()
         part.rows.append(texts)
-    part.header = (rows[0].bold and not rows[1].bold) or _names_numbers(part.rows)
+    bold = [all(line.bold for cell in row.cells for line in cell) for row in rows[:2]]
+    part.header = bold == [True, False] or _names_numbers(part.rows)
     return part
 
 

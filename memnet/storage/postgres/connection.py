@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from memnet.errors import StoreError
-from memnet.storage.postgres.address import Address
+from memnet.storage.place import Address
 from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS, metadata_condition
 from memnet.storage.postgres.session import (
     LostConnectionError,
@@ -33,8 +33,6 @@ from memnet.storage.tables.checked import (
 )
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
-    UNUSED_SYMBOL,
-    UNUSED_VECTOR,
     Connection,
     Numbered,
     StoredVector,
@@ -54,17 +52,15 @@ _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete w
 _OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
 # Of columns that are inserted as arrays; others are texts.
 _TYPES = {"id": "bigint", "digest": "bytea", "data": "halfvec"}
-_REFERENCES = (
-    ("slot_key", "symbol", "symbol"),
-    ("slot_key", "slot", "slot"),
-    ("mention", "symbol", "symbol"),
-    ("mention", "slot", "slot"),
-    ("link", "subject", "symbol"),
-    ("link", "object", "symbol"),
-    ("link", "relation", "vector"),
-    ("link", "slot", "slot"),
-    ("statement_name", "symbol", "symbol"),
-)
+# Columns without a foreign key, and the tables that they refer to.
+_REFERENCES = tuple(
+    one.split()
+    for one in (
+        "slot_key symbol symbol", "slot_key slot slot", "mention symbol symbol",
+        "mention slot slot", "link subject symbol", "link object symbol", "link relation vector",
+        "link slot slot", "statement_name symbol symbol",
+    )
+)  # fmt: skip
 _ANALYZED = "source, vector, slot, symbol, slot_key, mention, link, slot_text"
 _MANY = 500  # new slots between two looks at whether the planner knows of them
 _Result = TypeVar("_Result")
@@ -78,6 +74,7 @@ class PostgresConnection(Connection):
     """
 
     locking = "FOR UPDATE"
+    metadata = staticmethod(metadata_condition)
     pairs = (
         "(SELECT number - 1 AS key, list[number][1] AS a, list[number][2] AS b "
         "FROM (SELECT CAST(? AS bigint[]) AS list) AS given, "
@@ -85,11 +82,7 @@ class PostgresConnection(Connection):
     )
 
     def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
-        """Connect, without changing the schema; each server may take so long to answer.
-
-        Raises:
-            StoreError: no server can be reached, or the store is newer than this version.
-        """
+        """Connect, without changing the schema; each server may take so long to answer."""
         self.changing = False
         self.text = self._text = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
@@ -98,14 +91,12 @@ class PostgresConnection(Connection):
         self._connect_seconds = connect_seconds
         self._advances = False
         self._committing = False
-        self._in_snapshot = False
-        self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
         self._new_slots = 0  # since the last look at statistics
         # Symbols and vectors to look at after the commit.
         self._unused: tuple[set[int], set[int]] = (set(), set())
         self._guard = threading.RLock()  # ``close`` takes it too
-        self._session = Session(address, connect_seconds)
+        self.session = Session(address, connect_seconds)
         try:
             self.schema_version = self._read_schema_version()
         except BaseException:
@@ -113,10 +104,9 @@ class PostgresConnection(Connection):
             raise
 
     def close(self) -> None:
-        """As ``Connection.close``; in a forked child it stays the parent's."""
         with self._guard:
             self._closed = True
-            self._session.close()
+            self.session.close()
 
     def migrate(self) -> None:
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
@@ -126,7 +116,7 @@ class PostgresConnection(Connection):
             self._make_ready()
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
-                self._session.command(
+                self.session.command(
                     f"BEGIN; {MIGRATIONS[number]}; "
                     f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
@@ -139,7 +129,7 @@ class PostgresConnection(Connection):
             self._advances |= advance
             yield
             return
-        if self._in_snapshot:
+        if self._snapshot_rows is not None:
             raise StoreError("a change within reading() would see old rows; end the block first")
         with self._changes():
             # Shared among writers; whoever deletes what nothing uses waits for all of them.
@@ -149,40 +139,36 @@ class PostgresConnection(Connection):
             self._committing = True
             advances = self._advances or self._text.new_slots or self._text.new_tokens
             new = self._text.new_slots, self._text.new_tokens
-            self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
+            self.session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
         self._new_slots += new[0]
         if self._new_slots >= _MANY:
             self._new_slots = 0
             self._analyze()
 
-    def release_space(self) -> None:
-        """As ``Connection.release_space``: the server's own vacuum does so."""
-
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         with self._guard:
-            if self.changing or self._in_snapshot:
+            if self.changing or self._snapshot_rows is not None:
                 yield
                 return
             try:
                 self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                self._in_snapshot = True
-                self._snapshot_rows.clear()
+                self._snapshot_rows = {}
                 yield
             except psycopg.Error as error:
                 raise read_error(error, self._place) from error
             finally:
-                self._in_snapshot = False
+                self._snapshot_rows = None
                 self._roll_back()
 
     def execute(self, statement: str, *parameters: Any) -> None:
-        self._write(lambda: self._session.rows(statement, parameters))
+        self._write(lambda: self.session.rows(statement, parameters))
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         given = list(rows)
         if given:
-            self._write(lambda: self._session.run_many(statement, given))
+            self._write(lambda: self.session.run_many(statement, given))
 
     def insert(
         self,
@@ -197,34 +183,25 @@ class PostgresConnection(Connection):
         if not given:
             return
         if table != "vector" and not new_only and not replacing:
-            self._write(lambda: self._session.copy(table, columns, given), table)
+            self._write(lambda: self.session.copy(table, columns, given), table)
             return
         names = ", ".join(f'"{column}"' for column in columns)
         arrays = ", ".join(f"CAST(? AS {_TYPES.get(column, 'text')}[])" for column in columns)
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
         statement = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}"
         values = list(map(list, zip(*given, strict=True)))
-        self._write(lambda: self._session.rows(statement, values), table)
+        self._write(lambda: self.session.rows(statement, values), table)
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         try:
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
-                return self._once_more(lambda: self._session.rows(statement, parameters))
+                return self._once_more(lambda: self.session.rows(statement, parameters))
         except psycopg.Error as error:
             if self.changing:
                 raise
             raise read_error(error, self._place) from error
-
-    def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
-        """As ``Connection.one_of_snapshot``: each way to the server and back takes its time."""
-        if not self._in_snapshot:
-            return self.one(statement, *parameters)
-        key = (statement, *parameters)
-        if key not in self._snapshot_rows:
-            self._snapshot_rows[key] = self.one(statement, *parameters)
-        return self._snapshot_rows[key]
 
     def new_ids(self, table: Numbered, count: int) -> list[int]:
         rows = self.rows(
@@ -234,7 +211,6 @@ class PostgresConnection(Connection):
         return sorted(row[0] for row in rows)
 
     def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
-        """As ``Connection.new_symbols``: another writer may have stored some meanwhile."""
         some = sorted(names)
         self.insert("symbol", ("name",), ((name,) for name in some), new_only=True)
         return dict(self.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(some)))
@@ -275,9 +251,6 @@ class PostgresConnection(Connection):
         self._unused[0].update(symbols)
         self._unused[1].update(vectors)
 
-    def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        return metadata_condition(key, wanted)
-
     def revision(self) -> Revision:
         """As ``Connection.revision``: commits are numbered in the order of their ends."""
         row = self.one_of_snapshot(
@@ -288,11 +261,7 @@ class PostgresConnection(Connection):
             raise missing("its last commit")
         return Revision(row[0], row[1], 0)
 
-    def note_replaced(self, vectors: Sequence[int]) -> None:
-        """As ``Connection.note_replaced``: the index is of the rows themselves."""
-
     def problems(self) -> list[str]:
-        """As ``Connection.problems``; files and types are the server's matter."""
         found: list[str] = []
         for table, column, referred in _REFERENCES:
             (wrong,) = self.only(
@@ -312,10 +281,9 @@ class PostgresConnection(Connection):
         return int.from_bytes(digest, "big", signed=True)
 
     def take_lock(self, key: int, timeout: float) -> bool:
-        """Take an advisory lock: of the transaction under way, or else of the session.
+        """Take an advisory lock, of the transaction under way or else of the session.
 
-        Returns:
-            Whether it was taken within ``timeout`` seconds.
+        Gives whether it was taken within ``timeout`` seconds.
         """
         kind = "xact_lock" if self.changing else "lock"
         until = time.monotonic() + timeout
@@ -333,16 +301,6 @@ class PostgresConnection(Connection):
         with suppress(psycopg.Error, StoreError):
             self.rows(f"SELECT pg_advisory_unlock({key})")
 
-    @property
-    def read_only(self) -> bool:
-        """Whether the server is a standby."""
-        return self._session.read_only
-
-    @property
-    def inherited(self) -> bool:
-        """Whether this process is a forked child of the one that opened it."""
-        return self._session.inherited
-
     def _write(self, call: Callable[[], object], table: str = "") -> None:
         """Make a call that changes rows, in a transaction of its own outside of blocks."""
         try:
@@ -356,7 +314,7 @@ class PostgresConnection(Connection):
 
     def _begin(self, command: str) -> None:
         """Begin a transaction: nothing is lost where the connection was."""
-        self._once_more(lambda: self._session.command(command), begins=True)
+        self._once_more(lambda: self.session.command(command), begins=True)
 
     @contextmanager
     def _changes(self) -> Iterator[None]:
@@ -380,8 +338,8 @@ class PostgresConnection(Connection):
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
         with suppress(psycopg.Error):
-            if self._session.in_transaction:
-                self._session.command("ROLLBACK")
+            if self.session.in_transaction:
+                self.session.command("ROLLBACK")
 
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
         """Make a call; outside of blocks again, with another session, where it was lost.
@@ -389,21 +347,21 @@ class PostgresConnection(Connection):
         The first call of a block ``begins`` it.
         """
         with self._guard:
-            in_block = not begins and (self.changing or self._in_snapshot)
-            within = in_block or self.lock_depth > 0 or self.inherited
+            in_block = not begins and (self.changing or self._snapshot_rows is not None)
+            within = in_block or self.lock_depth > 0 or self.session.inherited
             until = time.monotonic() + _RETRY_SECONDS
             pause = 0.02
             while True:
                 try:
-                    if self._session.closed and not within and not self._closed:
-                        self._session = Session(self._address, self._connect_seconds)
+                    if self.session.closed and not within and not self._closed:
+                        self.session = Session(self._address, self._connect_seconds)
                     return call()
                 except (psycopg.Error, LostConnectionError) as error:
                     lost = is_lost(error) and not within and not self._closed
                     if not lost or time.monotonic() > until:
                         raise
                     _log.info("the connection to %s was lost: %s", self._place, one_line(error))
-                    self._session.close()
+                    self.session.close()
                     time.sleep(pause)
                     pause = min(2 * pause, 1.0)
 
@@ -419,18 +377,12 @@ class PostgresConnection(Connection):
         self._unused = (set(), set())
         try:
             with self._changes():
-                self._session.command(
+                self.session.command(
                     f"BEGIN; SET LOCAL lock_timeout = '{_SWEEP_SECONDS}s'; "
                     f"SELECT pg_advisory_xact_lock({self.lock_key('unused')})"
                 )
-                for table, unused, ids in (
-                    ("symbol", UNUSED_SYMBOL, symbols),
-                    ("vector", UNUSED_VECTOR, vectors),
-                ):
-                    self.execute(
-                        f"DELETE FROM {table} WHERE id {IN_LIST} AND {unused}", Values(ids)
-                    )
-                self._session.command("COMMIT")
+                super().delete_unused([*symbols], [*vectors])
+                self.session.command("COMMIT")
         except StoreError as error:
             _log.info("unused rows are left: %s", error)
 
@@ -459,7 +411,7 @@ class PostgresConnection(Connection):
         wanted += [] if is_there else [f"CREATE SCHEMA {schema} AUTHORIZATION {role}"]
         for statement in wanted:
             try:
-                self._session.rows(statement, ())
+                self.session.rows(statement, ())
             except _ALREADY_THERE:
                 continue  # another process made it at the same time
             except psycopg.Error as error:
@@ -467,7 +419,7 @@ class PostgresConnection(Connection):
                     f"{self._place} lacks what a store needs, and the role {role} may not make it "
                     f"({one_line(error)}); run as a superuser: {psql(database, statement)}"
                 ) from error
-        self._session.learn_halfvec()
+        self.session.learn_halfvec()
         if version and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
             raise StoreError(
                 f"{self._place} has pgvector {version}, and a store needs 0.8 or newer; run as a "
@@ -475,7 +427,6 @@ class PostgresConnection(Connection):
             )
 
     def _read_schema_version(self) -> int:
-        """Version of the schema; 0 where there is none."""
         tables = "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'property'"
         if self.one(tables, self._address.schema) is None:
             return 0

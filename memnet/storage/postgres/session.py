@@ -18,7 +18,7 @@ from psycopg.types.array import ListBinaryDumper
 from psycopg.types.numeric import Int8BinaryDumper
 
 from memnet.errors import StoreBusyError, StoreError
-from memnet.storage.postgres.address import Address
+from memnet.storage.place import Address
 from memnet.storage.tables.checked import IN_LIST, Row, Values
 from memnet.storage.values import VectorData
 
@@ -63,11 +63,7 @@ class Session:
     """One session. Statements are those of ``Connection``; errors are psycopg's."""
 
     def __init__(self, address: Address, connect_seconds: float) -> None:
-        """Connect; each server of the address may take so many seconds to answer.
-
-        Raises:
-            StoreError: the server can't be reached, or refuses.
-        """
+        """Connect; each server of the address may take so many seconds to answer."""
         settings = {**_SETTINGS, "search_path": f"{address.quoted_schema}, public"}
         options = [address.parameters.get("options", "")]
         for name, value in settings.items():
@@ -82,10 +78,7 @@ class Session:
         self._process = os.getpid()
         try:
             self._server = psycopg.connect(
-                **given,
-                autocommit=True,
-                prepare_threshold=1,
-                cursor_factory=psycopg.RawCursor,
+                **given, autocommit=True, prepare_threshold=1, cursor_factory=psycopg.RawCursor
             )
             self._server.prepared_max = _STATEMENTS
             # One type for all integers: each set of types of parameters is a statement to prepare.

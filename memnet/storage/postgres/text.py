@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.scope import Scope
+from memnet.storage.lexical import highest_sums
 from memnet.storage.tables.checked import checked_count, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
+from memnet.storage.values import Scope
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6  # as of FTS5, for a word that more than half of all slots have
@@ -70,14 +71,7 @@ class PostgresText(TextIndex):
                 f"ON source.id = slot.source WHERE true{conditions}))"
             )
         found = [self._scored(term, None, conditions, parameters) for term in terms]
-        if not found:
-            return []
-        ids, inverse = np.unique(np.concatenate([one[0] for one in found]), return_inverse=True)
-        scores = np.bincount(inverse, np.concatenate([one[1] for one in found]), len(ids))
-        kept = ~np.isin(ids, hidden)
-        ids, scores = ids[kept], scores[kept]
-        best = np.argsort(-scores, kind="stable")[:limit]
-        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
+        return highest_sums(found, limit, hidden)
 
     def postings(
         self, term: str, max_postings: int
@@ -105,11 +99,7 @@ class PostgresText(TextIndex):
             return False
 
     def _scored(
-        self,
-        term: str,
-        limit: int | None,
-        conditions: str = "",
-        parameters: Sequence[Any] = (),
+        self, term: str, limit: int | None, conditions: str = "", parameters: Sequence[Any] = ()
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Slots with a term that pass some conditions, rising, and their BM25 by it."""
         query = self._tokenizer.query(term)
@@ -186,11 +176,7 @@ class _Tokenizer:
         )
 
     def vectors(self, slots: Sequence[tuple[int, str, str]]) -> list[tuple[int, int, str]]:
-        """Slots as rows of ``slot_text``: id, number of words, words with their positions.
-
-        Args:
-            slots: ids, titles and texts.
-        """
+        """Ids, titles and texts as rows of ``slot_text``: id, how many words, words and places."""
         self._put(slots)
         words: dict[int, dict[str, list[str]]] = {slot: {} for slot, _, _ in slots}
         lengths = dict.fromkeys(words, 0)

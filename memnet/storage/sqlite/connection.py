@@ -26,8 +26,6 @@ from memnet.storage.tables.checked import (
 )
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
-    UNUSED_SYMBOL,
-    UNUSED_VECTOR,
     Connection,
     Numbered,
     StoredVector,
@@ -37,6 +35,7 @@ from memnet.storage.tables.connection import (
 from memnet.storage.values import Revision
 
 # How damage shows: SQLite's messages may quote bytes of it that are no text.
+_CLOSED = "the store was closed while it was read; open it again"
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most
 # How many rows one statement may insert: few numbers, since each makes a statement to be kept.
@@ -59,6 +58,7 @@ class SqliteConnection(Connection):
     """A connection of one thread to the database file of a store."""
 
     locking = ""
+    metadata = staticmethod(metadata_condition)
     pairs = (
         "(SELECT key, json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b "
         "FROM json_each(?))"
@@ -67,20 +67,13 @@ class SqliteConnection(Connection):
     def __init__(self, path: Path, *, read_only: bool = False, trusted: int | None = None) -> None:
         """Open the database at ``path``, without changing its schema.
 
-        Args:
-            path: of the database.
-            read_only: whether nobody may write there.
-            trusted: the ``schema_counter`` at which its schema was found to be memnet's own.
-
-        Raises:
-            StoreError: the file is no database, is damaged, or is newer than this version.
+        ``read_only`` says that nobody may write there. ``trusted`` is the ``schema_counter`` at
+        which its schema was found to be memnet's own.
         """
         self.changing = False
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
-        # Single rows read in this snapshot; None outside of one.
-        self._snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
         self._guard = threading.RLock()
         self._process = os.getpid()
@@ -101,7 +94,6 @@ class SqliteConnection(Connection):
             raise
 
     def close(self) -> None:
-        """Close the connection, once the statement or transaction under way has ended."""
         with self._guard:
             self._closed = True
             self._connection.close()
@@ -138,10 +130,7 @@ class SqliteConnection(Connection):
             self._connection.execute("COMMIT")
 
     def release_space(self) -> None:
-        """As ``Connection.release_space``, by an incremental vacuum.
-
-        A database that was made without it keeps its free pages for what is written next.
-        """
+        # A database that was made without incremental vacuum keeps its free pages for later.
         # What was written is kept, also where the disk is full, or a reader is in the way.
         with self._guard, suppress(sqlite3.DatabaseError):
             if self._connection.in_transaction:
@@ -156,8 +145,9 @@ class SqliteConnection(Connection):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Every read inside sees the same commit."""
         with self._guard:
+            if self._closed:
+                raise StoreError(_CLOSED)
             if self._connection.in_transaction:
                 yield
                 return
@@ -173,21 +163,10 @@ class SqliteConnection(Connection):
                 self._snapshot_rows = None
                 self._roll_back()
 
-    def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
-        known = self._snapshot_rows
-        if known is None:
-            return self.one(statement, *parameters)
-        key = (statement, *parameters)
-        if key not in known:
-            known[key] = self.one(statement, *parameters)
-        return known[key]
-
     def execute(self, statement: str, *parameters: Any) -> None:
-        """Run a statement that gives no rows; its errors are those of the transaction."""
         self._connection.execute(statement, parameters)
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row of parameters."""
         self._connection.executemany(statement, rows)
 
     def insert(
@@ -215,17 +194,12 @@ class SqliteConnection(Connection):
             raise DuplicateRowsError(table, str(error)) from error
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
-        """All rows of a statement.
-
-        Raises:
-            StoreError: they can't be read, or the store was closed.
-        """
         try:
             with self._guard:
                 return self._connection.execute(statement, parameters).fetchall()
         except _UNREADABLE as error:
             if self._closed:
-                raise StoreError("the store was closed while it was read; open it again") from error
+                raise StoreError(_CLOSED) from error
             if self.changing:
                 raise
             raise StoreError(
@@ -234,12 +208,11 @@ class SqliteConnection(Connection):
             ) from error
 
     def new_ids(self, table: Numbered, count: int) -> list[int]:
-        """As ``Connection.new_ids``; rows must be inserted with them before more are asked for."""
         first = self.last_id(table) + 1
         return list(range(first, first + count))
 
     def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
-        """As ``Connection.new_symbols``: nobody else adds any meanwhile."""
+        # Nobody else adds any meanwhile.
         (last,) = self.only("SELECT ifnull(max(id), 0) FROM symbol")
         if last > _MAX_ID:
             raise damaged("the number of a symbol")
@@ -255,9 +228,6 @@ class SqliteConnection(Connection):
         self.execute("DELETE FROM sqlite_sequence WHERE name = ?", table)
         self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
-    def continue_ids(self) -> None:
-        """As ``Connection.continue_ids``: a new id always follows the highest one."""
-
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
         found: dict[bytes, StoredVector] = {}
         for start in range(0, len(digests), _PARAMETERS):
@@ -270,13 +240,6 @@ class SqliteConnection(Connection):
             )
             found |= {digest: StoredVector(vector, bool(full)) for digest, vector, full in rows}
         return found
-
-    def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
-        self.execute(f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", Values(symbols))
-        self.execute(f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", Values(vectors))
-
-    def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        return metadata_condition(key, wanted)
 
     def revision(self) -> Revision:
         row = self.one_of_snapshot(

@@ -23,11 +23,7 @@ _LOCK = "writer.lock"
 
 
 def prepare_folder(path: Path, create: bool) -> None:
-    """Check that a store is in a folder; make the folder and an empty database if there is none.
-
-    Raises:
-        StoreError: there is no store and ``create`` is False, or it can't be made.
-    """
+    """Check that a store is in a folder; make the folder and an empty database if ``create``."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path} is a file, but a store is a folder; choose another path")
     if (path / DATABASE).is_file():
@@ -49,11 +45,9 @@ def prepare_folder(path: Path, create: bool) -> None:
 
 
 def copy_rights(folder: Path, names: Iterable[str]) -> None:
-    """Let whoever may read the database of a store read these files of it, and nobody else.
+    """Let whoever may read the database of a store read its lock and these files, and nobody else.
 
-    Args:
-        folder: of the store. What else lies in it is its owner's.
-        names: of files that memnet makes there; one that does not exist now is passed over.
+    What else lies in the folder is its owner's. A file that does not exist now is passed over.
     """
     rights = stat.S_IMODE((folder / DATABASE).stat().st_mode)
     for name in (_LOCK, *names):
@@ -97,20 +91,8 @@ class FolderLock:
     def held(self, timeout: float) -> Iterator[bool]:
         """Hold the lock for the block; yields whether no block around it holds it.
 
-        Args:
-            timeout: seconds to wait for another.
-
-        Raises:
-            StoreBusyError: another thread or process has it.
-            StoreError: the store is read-only.
+        Waits ``timeout`` seconds for another. Errors are those of ``Backend.writing``.
         """
-        self._acquire(timeout)
-        try:
-            yield self._depth == 1
-        finally:
-            self._release()
-
-    def _acquire(self, timeout: float) -> None:
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"
@@ -119,28 +101,26 @@ class FolderLock:
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"
             )
-        if self._depth:  # the thread has the file's lock already
-            self._depth += 1
-            return
         try:
-            self._file_lock.acquire(timeout=timeout)
-        except Timeout as error:
+            if not self._depth:  # else the thread has the file's lock already
+                self._file_lock.acquire(timeout=timeout)
+        except BaseException as error:
             self._thread_lock.release()
+            if not isinstance(error, Timeout):
+                raise
             raise StoreBusyError(
                 f"another process is writing to the store {self._folder}; "
                 "reading goes on, try this write again when it is done"
             ) from error
-        except BaseException:
-            self._thread_lock.release()
-            raise
         self._depth += 1
-
-    def _release(self) -> None:
-        if self._process == os.getpid():
-            self._depth -= 1
-            if not self._depth:
-                self._file_lock.release()
-            self._thread_lock.release()
+        try:
+            yield self._depth == 1
+        finally:
+            if self._process == os.getpid():
+                self._depth -= 1
+                if not self._depth:
+                    self._file_lock.release()
+                self._thread_lock.release()
 
     @contextmanager
     def try_writing(self) -> Iterator[bool]:
@@ -163,13 +143,7 @@ class FolderBackend(Backend):
     def __init__(self, folder: Path, create: bool, lock_seconds: float) -> None:
         """Make the folder if there is none, and ``create`` says so.
 
-        Args:
-            folder: of the store.
-            create: whether a store may be made.
-            lock_seconds: how long a write waits for another writer.
-
-        Raises:
-            StoreError: there is no store, or it can't be made.
+        A write waits ``lock_seconds`` for another writer.
         """
         prepare_folder(folder, create)
         self.folder = folder
@@ -195,7 +169,6 @@ class FolderBackend(Backend):
     def vector_index(
         self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
     ) -> IndexCache:
-        """As ``Backend.vector_index``: a file of the folder."""
         return IndexCache(
             self.folder,
             fingerprint,

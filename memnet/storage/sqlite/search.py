@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
+from memnet.storage.values import Scope
 
 _COMPARISON = {"from": ">=", "to": "<="}
 _INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
@@ -23,12 +23,6 @@ class Fts5Index(TextIndex):
     def __init__(self, connection: Connection) -> None:
         """Read nothing yet."""
         self._connection = connection
-
-    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
-        """Nothing: a trigger does so."""
-
-    def remove(self, slots: Sequence[int]) -> None:
-        """Nothing: a trigger does so."""
 
     def search(
         self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]

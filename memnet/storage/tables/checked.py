@@ -1,4 +1,7 @@
-"""Values of columns, each checked before it is used: a store may come from anyone."""
+"""Values of columns, each checked before it is used: a store may come from anyone.
+
+Each ``checked_`` function raises a StoreError for what memnet does not write.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,6 +24,11 @@ SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
     THEN (SELECT told_at FROM statement WHERE statement.slot = slot.id) END,
     slot.valid_from IS NOT NULL OR slot.used_at > 0"""
+# Fields of a statement, as ``Statements`` reads them.
+_TOLD_COLUMNS = (
+    "id source namespace text subject aliases relation values polarity certainty told valid_from "
+    "valid_until changed_by change reason standing speaker start end"
+).split()
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11  # seconds since the epoch: some 3,000 years
 _MAX_NESTING = 100  # ingest lets metadata be half as deep; pydantic writes 255 levels as JSON
@@ -69,11 +77,7 @@ class Values:
 
 
 def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
-    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass.
-
-    Raises:
-        StoreError: one holds another.
-    """
+    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass."""
     for row in rows:
         if tuple(map(type, row)) != types:
             raise damaged(what)
@@ -81,11 +85,7 @@ def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
 
 
 def checked_slot(row: Row) -> Slot:
-    """A slot from the columns ``SLOT_COLUMNS``.
-
-    Raises:
-        StoreError: a column does not hold what memnet puts there.
-    """
+    """A slot from the columns ``SLOT_COLUMNS``."""
     slot = Slot(
         *row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14], bool(row[15])]
     )
@@ -103,66 +103,44 @@ def checked_slot(row: Row) -> Slot:
 def checked_told(
     row: Row, relation_vector: NDArray[np.float32], changes: tuple[ChangeBy, ...]
 ) -> Told:
-    """A statement from its columns, in the order of ``Statements``, its relation and its changes.
-
-    Raises:
-        StoreError: a column does not hold what memnet puts there.
-    """
-    slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
-    certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
-    standing, speaker, start, end = row[16:20]
+    """A statement from its columns, in the order of ``Statements``."""
+    told = dict(zip(_TOLD_COLUMNS, row[:-1], strict=True))
+    text, change = told["text"], told["change"]
     if (
         tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
-        or polarity not in (0, 1)
-        or certainty not in get_args(Certainty)
-        or type(changed_by) not in (int, NoneType)
+        or told["polarity"] not in (0, 1)
+        or told["certainty"] not in get_args(Certainty)
+        or type(told["changed_by"]) not in (int, NoneType)
         or change not in (None, *get_args(Change))
-        or type(reason) not in (str, NoneType)
-        or standing not in (0, 1)
-        or type(speaker) not in (str, NoneType)
-        or not _is_span(start, end, text)
+        or type(told["reason"]) not in (str, NoneType)
+        or told["standing"] not in (0, 1)
+        or type(told["speaker"]) not in (str, NoneType)
+        or not (isinstance(told["start"], int) and isinstance(told["end"], int))
+        or told["end"] - told["start"] != len(text)
         or any(one.change not in get_args(Change) for one in changes)
     ):
-        raise damaged(f"statement {slot!r}")
+        raise damaged(f"statement {told['id']!r}")
     if change is None and changes:
-        changed_by, change, reason = changes[-1]
+        told |= changes[-1]._asdict()
+    until = told["valid_until"]
     return Told(
-        text=text,
-        subject=subject,
-        aliases=checked_texts(aliases),
-        relation=relation,
-        values=checked_texts(values),
-        polarity=bool(polarity),
-        certainty=certainty,
-        told=checked_time(told),
-        valid_from=checked_time(valid_from),
-        valid_until=None if valid_until is None else checked_time(valid_until),
+        **told
+        | {
+            "aliases": checked_texts(told["aliases"]),
+            "values": checked_texts(told["values"]),
+            "polarity": bool(told["polarity"]),
+            "told": checked_time(told["told"]),
+            "valid_from": checked_time(told["valid_from"]),
+            "valid_until": None if until is None else checked_time(until),
+            "standing": bool(told["standing"]),
+        },
         relation_vector=relation_vector,
-        id=slot,
-        source=source,
-        namespace=namespace,
-        changed_by=changed_by,
-        change=change,
-        reason=reason,
         changes=changes,
-        standing=bool(standing),
-        speaker=speaker,
-        start=start,
-        end=end,
     )
 
 
-def _is_span(start: object, end: object, text: str) -> bool:
-    """Whether a text is as long as its place in its source."""
-    return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
-
-
 def _parsed(value: object, what: str) -> Any:
-    """The value of a column of JSON.
-
-    Raises:
-        StoreError: it is not JSON.
-    """
+    """The value of a column of JSON."""
     try:
         return json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError) as error:
@@ -170,11 +148,7 @@ def _parsed(value: object, what: str) -> Any:
 
 
 def checked_texts(value: object) -> tuple[str, ...]:
-    """Texts from a column of JSON.
-
-    Raises:
-        StoreError: it holds something else.
-    """
+    """Texts from a column of JSON."""
     if value == "[]":
         return ()
     texts = _parsed(value, "a list of a statement")
@@ -184,11 +158,7 @@ def checked_texts(value: object) -> tuple[str, ...]:
 
 
 def checked_places(value: object) -> tuple[tuple[int, str], ...]:
-    """Offsets with texts, from a column of JSON.
-
-    Raises:
-        StoreError: it holds something else, or the offsets do not rise.
-    """
+    """Rising offsets with texts, from a column of JSON."""
     if value == "[]":
         return ()
     pairs = _parsed(value, "the place of a slot")
@@ -203,11 +173,7 @@ def checked_places(value: object) -> tuple[tuple[int, str], ...]:
 
 
 def checked_metadata(value: object) -> dict[str, Any]:
-    """The metadata of a source.
-
-    Raises:
-        StoreError: it is no JSON object.
-    """
+    """The metadata of a source, from a column of JSON."""
     if value == "{}":
         return {}
     metadata = _parsed(value, "the metadata of a source")
@@ -222,11 +188,7 @@ def _nesting(value: Any) -> int:
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as [K, D] float32, from rows of float16.
-
-    Raises:
-        StoreError: one has another width, or a component that is not finite.
-    """
+    """Stored vectors as [K, D] float32, from rows of float16, which must be finite."""
     if not {*map(type, blobs)} <= {bytes} or not {*map(len, blobs)} <= {2 * dimension}:
         raise damaged("a vector")
     rows = np.frombuffer(b"".join(blobs), "<f2").astype(np.float32).reshape(-1, dimension)
@@ -236,15 +198,7 @@ def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]
 
 
 def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int64]:
-    """Rows of three integers as [M, 3] int64.
-
-    Args:
-        rows: of subjects, relations, objects or slots of facts.
-        symbols: which of the columns hold symbols.
-
-    Raises:
-        StoreError: one holds another value, or what can't be the number of a symbol.
-    """
+    """Rows of three integers as [M, 3] int64; ``symbols`` are the columns that hold symbols."""
     # So many rows are read here that one pass in C over all values is worth its line.
     if not {*map(type, chain.from_iterable(rows))} <= {int}:
         raise damaged("a link")
@@ -256,11 +210,7 @@ def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int
 
 
 def checked_kind(value: object) -> SourceKind:
-    """The kind of a source.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """The kind of a source."""
     for kind in get_args(SourceKind):
         if value == kind:
             return cast(SourceKind, kind)
@@ -268,11 +218,7 @@ def checked_kind(value: object) -> SourceKind:
 
 
 def checked_integer(value: object) -> int:
-    """An integer of 64 bits from a column of any type.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """An integer of 64 bits from a column of any type."""
     try:
         number = int(str(value))
     except ValueError as error:
@@ -283,11 +229,7 @@ def checked_integer(value: object) -> int:
 
 
 def checked_count(value: object) -> int:
-    """A number that memnet counts up from zero, such as an id.
-
-    Raises:
-        StoreError: it is none.
-    """
+    """A number that memnet counts up from zero, such as an id."""
     number = checked_integer(value)
     if not 0 <= number <= _MAX_COUNT:
         raise damaged("a number")
@@ -295,11 +237,7 @@ def checked_count(value: object) -> int:
 
 
 def checked_time(value: object) -> float:
-    """Seconds since the epoch.
-
-    Raises:
-        StoreError: it is another value, or far in the future.
-    """
+    """Seconds since the epoch."""
     if not isinstance(value, float) or not 0 <= value <= _MAX_TIME:
         raise damaged("a time")
     return value

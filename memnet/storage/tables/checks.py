@@ -79,11 +79,7 @@ def unused(connection: Connection) -> tuple[list[int], list[int]]:
 def new_location(connection: Connection, database: Path, dimension: int) -> str | None:
     """Check a store that came here as a copy, which may have been taken during a write.
 
-    Returns:
-        Where the database is, for its property "place"; None if it says so already.
-
-    Raises:
-        StoreError: it is not whole.
+    Gives where the database is, for its property "place"; None if it says so already.
     """
     file = database.stat()
     location = f"{file.st_dev} {file.st_ino}"

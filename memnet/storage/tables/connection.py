@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.scope import Scope
-from memnet.storage.tables.checked import Row, missing
-from memnet.storage.values import Revision
+from memnet.storage.tables.checked import IN_LIST, Row, Values, missing
+from memnet.storage.values import Revision, Scope
 
 SCHEMA_VERSION = 1  # of every database; each has numbered steps that lead to it
 Numbered = Literal["source", "slot", "tell", "eviction"]  # tables whose ids are never used twice
@@ -40,15 +39,9 @@ class StoredVector(NamedTuple):
 
 
 def check_version(place: str, version: int, is_own: bool) -> None:
-    """Check the schema version of a database that memnet made; 0 is an empty one.
+    """Check the schema version of a database; 0 is an empty one.
 
-    Args:
-        place: of the store, as messages name it.
-        version: of the schema.
-        is_own: whether the database has the mark of a released version.
-
-    Raises:
-        StoreError: this version of memnet can't read it.
+    ``is_own`` says whether it has the mark of a released version.
     """
     if version and not is_own:
         raise StoreError(
@@ -82,10 +75,17 @@ class Connection(ABC):
     changing: bool  # whether a transaction is under way that may change what is stored
     schema_version: int  # of the database; 0 for an empty one
     text: "TextIndex"
+    # Single rows read in this snapshot; None outside of one.
+    _snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
     # What a SELECT ends with whose rows no other transaction may change until this one ends.
     locking: ClassVar[str]
     # A subquery with the columns key, a and b, for a ``Values`` of lists of two integers.
     pairs: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def metadata(key: str, wanted: Any) -> tuple[str, list[Any]]:
+        """A condition on the metadata of ``source`` for a key and a value of ``Scope.where``."""
 
     @abstractmethod
     def close(self) -> None:
@@ -99,17 +99,14 @@ class Connection(ABC):
     def transaction(self, advance: bool = True) -> AbstractContextManager[None]:
         """Everything inside happens, or nothing does; a commit advances the generation.
 
-        A transaction inside another is a part of it.
-
-        Args:
-            advance: False if no slot is added, ended or deleted: the vector index stays as it is.
+        A transaction inside another is a part of it. Without ``advance`` no slot is added, ended or
+        deleted: the vector index stays as it is.
 
         Raises:
             StoreError: the database can't be written (read-only, full, damaged).
         """
 
-    @abstractmethod
-    def release_space(self) -> None:
+    def release_space(self) -> None:  # noqa: B027
         """Give the space of what was deleted or merged back, where it is much; after a write."""
 
     @abstractmethod
@@ -134,14 +131,10 @@ class Connection(ABC):
         new_only: bool = False,
         replacing: Sequence[str] = (),
     ) -> None:
-        """Insert rows, which may be many.
+        """Insert rows, which may be many; columns that are not given get their defaults.
 
-        Args:
-            table: to insert into.
-            columns: that are given; all others get their defaults.
-            rows: values of these columns.
-            new_only: pass over rows whose key is there already, instead of failing.
-            replacing: the columns of a key: a row that has it already gets the other columns.
+        With ``new_only`` rows whose key is there already are passed over. ``replacing`` are the
+        columns of a key: a row that has it already gets the other columns.
 
         Raises:
             DuplicateRowsError: two rows are the same where they may not be.
@@ -157,7 +150,10 @@ class Connection(ABC):
 
     @abstractmethod
     def new_ids(self, table: Numbered, count: int) -> list[int]:
-        """As many rising ids of a table, which no row ever had; within a transaction."""
+        """As many rising ids of a table, which no row ever had; within a transaction.
+
+        Rows must be inserted with them before more are asked for.
+        """
 
     @abstractmethod
     def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
@@ -171,33 +167,23 @@ class Connection(ABC):
     def set_last_id(self, table: Numbered, last: int) -> None:
         """Let new ids of a table be higher than ``last``."""
 
-    @abstractmethod
-    def continue_ids(self) -> None:
+    def continue_ids(self) -> None:  # noqa: B027
         """Let new symbols and vectors have higher ids than all that were inserted with theirs."""
 
     @abstractmethod
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
         """Those of some vectors that are stored, by the digests of what they encode."""
 
-    @abstractmethod
     def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
         """Delete those of some symbols and vectors, given by id, that nothing uses."""
-
-    @abstractmethod
-    def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """A condition on the metadata of ``source``, as SQL and its parameters.
-
-        Args:
-            key: of ``Scope.where``.
-            wanted: its value.
-        """
+        self.execute(f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", Values(symbols))
+        self.execute(f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", Values(vectors))
 
     @abstractmethod
     def revision(self) -> Revision:
         """The last commit that changed what is stored, of those that are seen."""
 
-    @abstractmethod
-    def note_replaced(self, vectors: Sequence[int]) -> None:
+    def note_replaced(self, vectors: Sequence[int]) -> None:  # noqa: B027
         """Note that the passages that have one of some vectors, by id, have another now."""
 
     @abstractmethod
@@ -208,21 +194,27 @@ class Connection(ABC):
         """What is wrong with the files of the database and its last commit, a line each."""
         return []
 
+    def ids(self, statement: str, *parameters: Any) -> NDArray[np.int64]:
+        """The rows of a statement that gives one integer each: [N] int64."""
+        return np.fromiter((row[0] for row in self.rows(statement, *parameters)), np.int64)
+
     def one(self, statement: str, *parameters: Any) -> Row | None:
         """The first row of a statement, or None."""
         rows = self.rows(statement, *parameters)
         return rows[0] if rows else None
 
     def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
-        """As ``one``; within a snapshot the same statement may be run once."""
-        return self.one(statement, *parameters)
+        """As ``one``; within a snapshot the same statement is run once."""
+        known = self._snapshot_rows
+        if known is None:
+            return self.one(statement, *parameters)
+        key = (statement, *parameters)
+        if key not in known:
+            known[key] = self.one(statement, *parameters)
+        return known[key]
 
     def only(self, statement: str, *parameters: Any) -> Row:
-        """The row of a statement that always gives one.
-
-        Raises:
-            StoreError: it gives none.
-        """
+        """The row of a statement that always gives one."""
         row = self.one(statement, *parameters)
         if row is None:
             raise missing("a row of its own description")
@@ -235,12 +227,7 @@ class Connection(ABC):
 
     def set_property(self, name: str, value: str) -> None:
         """Set a named property of the store."""
-        self.execute(
-            "INSERT INTO property VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            name,
-            value,
-        )
+        self.insert("property", ("name", "value"), [(name, value)], replacing=("name",))
 
 
 class TextIndex(ABC):
@@ -249,25 +236,19 @@ class TextIndex(ABC):
     Texts are split and stemmed as by FTS5 with ``tokenize='porter unicode61 remove_diacritics 2'``.
     """
 
-    @abstractmethod
-    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
+    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:  # noqa: B027
         """Index slots that were added: ids, titles and texts."""
 
-    @abstractmethod
-    def remove(self, slots: Sequence[int]) -> None:
+    def remove(self, slots: Sequence[int]) -> None:  # noqa: B027
         """Remove slots, by id, before they are deleted."""
 
     @abstractmethod
     def search(
         self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]]:
-        """Slots with any of the terms, best first, as (id, BM25); ties by rising ids.
+        """Slots with any of some distinct terms, best first, as (id, BM25); ties by rising ids.
 
-        Args:
-            terms: distinct words.
-            limit: most to find.
-            scope: the sources to look in.
-            hidden: ids [H] int64 of statements that do not hold at its time.
+        ``hidden`` are ids [H] int64 of statements that do not hold at the scope's time.
         """
 
     @abstractmethod
@@ -292,10 +273,7 @@ class TextIndex(ABC):
 class Rows(Protocol):
     """What the parts of a store read and write its rows through."""
 
-    @property
-    def dimension(self) -> int:
-        """D, width of the vectors."""
-        ...
+    dimension: int
 
     @property
     def connection(self) -> Connection:
@@ -303,11 +281,7 @@ class Rows(Protocol):
         ...
 
     def changing(self, advance: bool = True) -> AbstractContextManager[None]:
-        """A transaction of the store's one writer, as ``Connection.transaction``.
-
-        Raises:
-            StoreBusyError, StoreError: another one writes, or nobody may.
-        """
+        """A transaction of the store's one writer, as ``MemoryStore.changing``."""
         ...
 
 
@@ -349,9 +323,7 @@ class Connections:
     def __init__(self, open_connection: Callable[[], Connection], place: str) -> None:
         """Open nothing yet.
 
-        Args:
-            open_connection: opens one.
-            place: of the store, as messages name it.
+        ``place`` is that of the store, as messages name it.
         """
         self._open_connection = open_connection
         self._place = place
@@ -363,11 +335,7 @@ class Connections:
         self._closed = False
 
     def connection(self) -> Connection:
-        """The calling thread's own connection.
-
-        Raises:
-            StoreError: it can't be opened, or ``close`` was called.
-        """
+        """The calling thread's own connection."""
         owner: _Owner | None = getattr(self._local, "owner", None)
         if owner is not None:
             return owner.connection

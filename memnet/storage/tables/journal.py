@@ -52,13 +52,7 @@ class Journal(Part):
     ) -> None:
         """Note how statements are before an entry changes them, or that it has just added them.
 
-        What it notes of a statement first stays, but usage adds up.
-
-        Args:
-            entry: that ``begin`` gave.
-            ids: of slots of statements.
-            added: whether the entry has added them.
-            usage: that the entry adds to each of them.
+        What it notes of a statement first stays, but the usage that it adds to each adds up.
         """
         with self._rows.changing():
             self._connection.execute(
@@ -109,11 +103,8 @@ class Journal(Part):
         """Take back what an entry did, which must have erased nothing.
 
         What was changed by something that it added is as it was before; or, if that has ended
-        since, by a statement that is not taken back, it ended there.
-
-        Args:
-            entry: as ``last`` gave it in the same transaction.
-            half_life: seconds in which usage halves.
+        since, by a statement that is not taken back, it ended there. The entry is as ``last`` gave
+        it in the same transaction; usage halves in ``half_life`` seconds.
         """
         with self._rows.changing():
             self._take_usage_back(entry, half_life)
@@ -122,18 +113,9 @@ class Journal(Part):
             self._delete([entry.id])
 
     def take_back_messages(self, names: Iterable[str], namespace: str | None) -> None:
-        """Take back what was learned from the messages of some sources, the last first.
-
-        Args:
-            names: of the sources; others are passed over.
-            namespace: that they are in; None for all.
-        """
+        """Take back what was learned from the messages of some sources, the last first."""
         within, own = of_namespace(namespace)
-        chosen = (
-            f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
-            Values(names),
-            *own,
-        )
+        chosen = (f"(SELECT id FROM source WHERE name {IN_LIST} {within})", Values(names), *own)
         connection = self._connection
         entries = connection.rows(
             f"SELECT id, told_at, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import IN_LIST, Values, checked_count, checked_rows, damaged
 from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.tables.journal import Journal
+from memnet.storage.values import EVERYWHERE, Scope
 
 _MAX_COUNT = 1000  # up to which mentions of a symbol are counted
 # Slots of a session among which the last one is looked for: of a message that was replaced the
@@ -82,12 +82,9 @@ class Messages(Part):
         return {slot: MessagePlace(*place) for slot, *place in found}
 
     def before(self, session: str, name: str, namespace: str) -> tuple[str, str] | None:
-        """Title and text of the slot before a source, stored or not, among those about a symbol.
+        """Title and text of the slot before a source among those about a symbol, the session.
 
-        Args:
-            session: the symbol.
-            name: of the source; one that is not stored comes last.
-            namespace: that both are in.
+        A source that is not stored comes last.
         """
         row = self._connection.one(
             """SELECT title, text FROM (
@@ -124,21 +121,13 @@ class Messages(Part):
         return dict(checked_rows(rows, "an evicted message", str, bytes))
 
     def evict(self, capacity: int, at: float, half_life: float, keep: str, namespace: str) -> int:
-        """Delete whole messages, the least used first, until their slots are few enough.
+        """Delete whole messages, the least used first, until at most ``capacity`` slots are left.
 
         Of messages that are used alike, such as those that no read attended to since they were
         written together, the oldest go first. Files that they came from count as read to the end,
-        and an ingest that comes upon them again knows that they were here.
-
-        Args:
-            capacity: most slots of messages that should stay.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
-            keep: a source that stays in any case.
-            namespace: of that source.
-
-        Returns:
-            How many messages were deleted.
+        and an ingest that comes upon them again knows that they were here. The source ``keep`` of a
+        namespace stays in any case. ``at`` is now, in seconds since the epoch; usage halves in
+        ``half_life`` seconds. Gives how many messages were deleted.
         """
         surplus = self.count_slots() - capacity
         if surplus <= 0:

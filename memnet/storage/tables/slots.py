@@ -1,13 +1,13 @@
 """Slots with their key vectors and symbols: how they are added, deleted, fetched and found."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables.checked import (
     IN_LIST,
     SLOT_COLUMNS,
@@ -17,10 +17,20 @@ from memnet.storage.tables.checked import (
     checked_rows,
     checked_slot,
     checked_vectors,
+    missing,
 )
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.vectors import digest_of, texts_of, vector_ids
-from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Symbols, Within
+from memnet.storage.values import (
+    EVERYWHERE,
+    Keys,
+    NewSlot,
+    Scope,
+    Slot,
+    StoreCounts,
+    Symbols,
+    Within,
+)
 
 
 def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
@@ -46,14 +56,10 @@ class SourceSlots(NamedTuple):
 
 
 def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
-    """Add slots to sources; their vectors are stored already.
+    """Add slots to sources, in a transaction; gives their ids, which no slot ever had.
 
-    Args:
-        connection: in a transaction.
-        new: a statement is run for all of them: one for each source would cost more than its rows.
-
-    Returns:
-        Their ids, which no slot ever had.
+    Their vectors are stored already. A statement is run for all of them: one for each source would
+    cost more than its rows.
     """
     added = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
     ids = connection.new_ids("slot", len(added))
@@ -235,30 +241,6 @@ def counts(connection: Connection) -> StoreCounts:
     return StoreCounts(*map(checked_integer, row))
 
 
-def fetch(connection: Connection, ids: Sequence[int]) -> list[Slot]:
-    """As ``MemoryStore.fetch``."""
-    rows = connection.rows(
-        f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
-        f"WHERE slot.id {IN_LIST}",
-        Values(ids),
-    )
-    fetched = {row[0]: checked_slot(row) for row in rows}
-    return [fetched[slot] for slot in ids if slot in fetched]
-
-
-def last_passages(connection: Connection, limit: int, scope: Scope) -> list[Slot]:
-    """As ``MemoryStore.last_passages``."""
-    within, parameters = _conditions(connection, scope)
-    rows = connection.rows(
-        f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-        WHERE slot.kind = 'passage' {within}
-        ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
-        *parameters,
-        limit,
-    )
-    return [checked_slot(row) for row in reversed(rows)]
-
-
 def keys(connection: Connection, ids: Sequence[int], dimension: int) -> Keys:
     """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
     if not ids:
@@ -303,10 +285,9 @@ def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.i
     Statements are among them whenever they held.
     """
     condition, parameters = _in_sources(connection, scope)
-    rows = connection.rows(
+    return connection.ids(
         f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id", *parameters
     )
-    return np.fromiter((row[0] for row in rows), np.int64)
 
 
 def within(connection: Connection, scope: Scope) -> Within | None:
@@ -316,76 +297,127 @@ def within(connection: Connection, scope: Scope) -> Within | None:
     return Within(lambda: dense_ids(connection, scope), *_in_sources(connection, scope))
 
 
-def about(
-    connection: Connection, names: Iterable[str], limit: int, scope: Scope
-) -> dict[str, list[int]]:
-    """As ``MemoryStore.search_symbolic``."""
-    within, parameters = _conditions(connection, scope)
-    rows = connection.rows(
-        f"""SELECT name, slot FROM (
-            SELECT symbol.name, slot.id AS slot,
-                row_number() OVER (
-                    PARTITION BY symbol.id,
-                        CASE slot.kind WHEN 'passage' THEN 0 ELSE slot.vector END
-                    ORDER BY slot_key.slot
-                ) AS rank
-            FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
-            JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
-            WHERE symbol.name {IN_LIST} {within}
-        ) AS ranked WHERE rank <= ? ORDER BY slot""",
-        Values(names),
-        *parameters,
-        limit,
-    )
-    return _by_name(rows)
+class SlotReads(ABC):
+    """Slots of a store by id, by symbol and in their order; a base of ``MemoryStore``."""
 
+    @property
+    @abstractmethod
+    def connection(self) -> Connection:
+        """The calling thread's own connection."""
 
-def mentioning(
-    connection: Connection, names: Iterable[str], max_slots: int, scope: Scope
-) -> dict[str, list[int]]:
-    """As ``MemoryStore.search_mentions``."""
-    within, parameters = _conditions(connection, scope)
-    source = "" if scope.covers_all_sources else "JOIN source ON source.id = slot.source"
-    rows = connection.rows(
-        f"""WITH known AS MATERIALIZED (
-            SELECT id, name, (
-                SELECT count(*) FROM (
-                    SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ?
-                ) AS counted
-            ) AS mentions FROM symbol WHERE name {IN_LIST}
+    def fetch(self, ids: Iterable[int]) -> list[Slot]:
+        """The slots with these ids, in their order, valid or not; others are left out."""
+        wanted = [int(slot) for slot in ids]
+        rows = self.connection.rows(
+            f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE slot.id {IN_LIST}",
+            Values(wanted),
         )
-        SELECT known.name, slot.id FROM known
-        JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot {source}
-        WHERE known.mentions <= ? AND slot.kind = 'passage'
-        {within} ORDER BY mention.slot""",
-        max_slots + 1,
-        Values(names),
-        max_slots,
-        *parameters,
-    )
-    return _by_name(rows)
+        fetched = {row[0]: checked_slot(row) for row in rows}
+        return [fetched[slot] for slot in wanted if slot in fetched]
 
+    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order, which a search of the same commit found.
 
-def symbols(connection: Connection, ids: Iterable[int]) -> dict[int, Symbols]:
-    """As ``MemoryStore.symbols``."""
-    found: dict[int, Symbols] = {}
-    chosen = Values(ids)
-    for index, table in enumerate(("slot_key", "mention")):
-        rows = connection.rows(
-            f"SELECT {table}.slot, symbol.name FROM {table} "
-            f"JOIN symbol ON symbol.id = {table}.symbol WHERE {table}.slot {IN_LIST} "
-            "ORDER BY 1, 2",
-            chosen,
+        Raises:
+            StoreError: one is not stored, though something in the store refers to it.
+        """
+        fetched = self.fetch(ids)
+        if len(fetched) != len(ids):
+            raise missing("a slot that its indexes refer to")
+        return fetched
+
+    def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
+        """The last ``limit`` passages, in the order in which they came.
+
+        Sources follow each other as they first came, and passages as they stand in their source.
+        """
+        within, parameters = _conditions(self.connection, scope)
+        rows = self.connection.rows(
+            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+            WHERE slot.kind = 'passage' {within}
+            ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
+            *parameters,
+            limit,
         )
-        for slot, name in checked_rows(rows, "a symbol", int, str):
-            found.setdefault(slot, Symbols([], []))[index].append(name)
-    return found
+        return [checked_slot(row) for row in reversed(rows)]
 
+    def search_symbolic(
+        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
+    ) -> dict[str, list[int]]:
+        """Ids of the slots about each of the named symbols.
 
-def symbol_names(connection: Connection, ids: Iterable[int]) -> dict[int, str]:
-    """The names of symbols."""
-    rows = connection.rows(f"SELECT id, name FROM symbol WHERE id {IN_LIST}", Values(ids))
-    return dict(checked_rows(rows, "a symbol", int, str))
+        At most ``limit`` passages a name, and as many facts of each of its relations: one relation
+        with very many facts hides no other.
+        """
+        within, parameters = _conditions(self.connection, scope)
+        rows = self.connection.rows(
+            f"""SELECT name, slot FROM (
+                SELECT symbol.name, slot.id AS slot,
+                    row_number() OVER (
+                        PARTITION BY symbol.id,
+                            CASE slot.kind WHEN 'passage' THEN 0 ELSE slot.vector END
+                        ORDER BY slot_key.slot
+                    ) AS rank
+                FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
+                JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
+                WHERE symbol.name {IN_LIST} {within}
+            ) AS ranked WHERE rank <= ? ORDER BY slot""",
+            Values(names),
+            *parameters,
+            limit,
+        )
+        return _by_name(rows)
+
+    def search_mentions(
+        self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
+    ) -> dict[str, list[int]]:
+        """Ids of the passages that mention each name.
+
+        A name that more than ``max_slots`` slots mention says little and is left out.
+        """
+        within, parameters = _conditions(self.connection, scope)
+        source = "" if scope.covers_all_sources else "JOIN source ON source.id = slot.source"
+        rows = self.connection.rows(
+            f"""WITH known AS MATERIALIZED (
+                SELECT id, name, (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ?
+                    ) AS counted
+                ) AS mentions FROM symbol WHERE name {IN_LIST}
+            )
+            SELECT known.name, slot.id FROM known
+            JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot {source}
+            WHERE known.mentions <= ? AND slot.kind = 'passage'
+            {within} ORDER BY mention.slot""",
+            max_slots + 1,
+            Values(names),
+            max_slots,
+            *parameters,
+        )
+        return _by_name(rows)
+
+    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
+        """What each slot is about, and what it mentions; slots without any symbol are left out."""
+        found: dict[int, Symbols] = {}
+        chosen = Values(int(slot) for slot in ids)
+        for index, table in enumerate(("slot_key", "mention")):
+            rows = self.connection.rows(
+                f"SELECT {table}.slot, symbol.name FROM {table} "
+                f"JOIN symbol ON symbol.id = {table}.symbol WHERE {table}.slot {IN_LIST} "
+                "ORDER BY 1, 2",
+                chosen,
+            )
+            for slot, name in checked_rows(rows, "a symbol", int, str):
+                found.setdefault(slot, Symbols([], []))[index].append(name)
+        return found
+
+    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
+        """The names of symbols by their ids."""
+        rows = self.connection.rows(
+            f"SELECT id, name FROM symbol WHERE id {IN_LIST}", Values(symbols)
+        )
+        return dict(checked_rows(rows, "a symbol", int, str))
 
 
 def _in_sources(connection: Connection, scope: Scope) -> tuple[str, list[Any]]:

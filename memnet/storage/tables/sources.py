@@ -57,12 +57,8 @@ class Sources(Part):
     ) -> list[tuple[int, Source]]:
         """Some sources with their numbers, in the order in which they first came.
 
-        Args:
-            after: number of the last one before them; 0 for the first ones.
-            limit: most sources.
-            namespace: that they are in; None for all.
-            kind: of the sources; None for all.
-            prefix: that their ids begin with.
+        ``after`` is the number of the last one before them, 0 for the first ones. They are of a
+        namespace and a kind, None for all, and their ids begin with ``prefix``.
         """
         return _page(self._connection, after, limit, namespace, kind=kind, prefix=prefix)
 
@@ -93,7 +89,14 @@ class Sources(Part):
 
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
-        return namespaces(self._connection, names)
+        rows = self._connection.rows(
+            f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
+            Values(names),
+        )
+        found: dict[str, list[str]] = {}
+        for name, namespace in checked_rows(rows, "a source", str, str):
+            found.setdefault(name, []).append(namespace)
+        return found
 
     def start_run(self) -> None:
         """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
@@ -103,11 +106,7 @@ class Sources(Part):
         self._connection.execute("DELETE FROM temp.seen")
 
     def mark_seen(self, names: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Note that the ingest sees some sources, given with their digests.
-
-        Returns:
-            Those that it saw before, with the digests that they had then.
-        """
+        """Note that the ingest sees sources, given with digests; gives those that it saw before."""
         connection = self._connection
         before: dict[str, bytes] = dict(
             connection.rows(
@@ -126,8 +125,7 @@ class Sources(Part):
     def mark_file_seen(self, path: str, digest: bytes, namespace: str = "") -> int:
         """Note that the ingest sees all sources of a file, if they were made of this content.
 
-        Returns:
-            How many they are; 0 if the file is not stored with this digest.
+        Gives how many they are; 0 if the file is not stored with this digest.
         """
         connection = self._connection
         stored = connection.one(
@@ -146,9 +144,7 @@ class Sources(Part):
     def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
         """Names and origins of stored sources that the ingest has not seen.
 
-        Args:
-            origin: the file that they came from, or a folder above it.
-            namespace: they are in.
+        ``origin`` is the file that they came from, or a folder above it.
         """
         unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
         return _from_path(self._connection, origin, namespace, unseen)
@@ -204,18 +200,6 @@ def states(connection: Connection, names: Iterable[str], namespace: str) -> dict
     return {name: SourceState(digest, origin) for name, digest, origin in rows}
 
 
-def namespaces(connection: Connection, names: Iterable[str]) -> dict[str, list[str]]:
-    """As ``Sources.namespaces``."""
-    rows = connection.rows(
-        f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
-        Values(names),
-    )
-    found: dict[str, list[str]] = {}
-    for name, namespace in checked_rows(rows, "a source", str, str):
-        found.setdefault(name, []).append(namespace)
-    return found
-
-
 def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewSource], PutCounts]:
     """The sources that differ from what is stored, and the counts that a ``put`` of them gives."""
     differing: list[NewSource] = []
@@ -241,11 +225,7 @@ def new_vectors(
 ) -> list[NewVector]:
     """Encode what some sources need and the store lacks.
 
-    Args:
-        connection: to read by.
-        new: the sources.
-        encode: encodes texts.
-        encode_passages: encodes the key texts of documents; None for ``encode``.
+    ``encode_passages`` encodes the key texts of documents; None for ``encode``.
     """
     documents = [one for one in new if encode_passages is not None and one.kind != "facts"]
     others = [one for one in new if encode_passages is None or one.kind == "facts"]
@@ -267,19 +247,12 @@ def new_vectors(
 
 
 def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], list[int]]:
-    """Give sources their slots, leaving those that they have already untouched.
+    """Give sources, each of another name or namespace, their slots, leaving those that they have.
 
-    Slots that they should no longer have are for the caller to delete, once every source of the
-    transaction is put: until then other sources may come to share their vectors.
-
-    The vectors of their slots must be stored.
-
-    Args:
-        connection: in a transaction.
-        new: each of another name or namespace.
-
-    Returns:
-        Ids of the slots that were added, and of those that are to be deleted.
+    In a transaction, and with the vectors of their slots stored. Gives ids of the slots that were
+    added, and of those that they should no longer have. These are for the caller to delete, once
+    every source of the transaction is put: until then other sources may come to share their
+    vectors.
     """
     names = [(source.namespace, source.name) for source in new]
     before = _ids(connection, names)
@@ -381,9 +354,7 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
     for table, name in (("evicted_source", "name"), ("eviction", "source")):
         connection.execute(
-            f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
-            Values(names),
-            *own,
+            f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}", Values(names), *own
         )
     return len(doomed)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage.tables import slots, sources
+from memnet.storage.tables import slots
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -68,12 +68,9 @@ class Statements(Part):
     def ids_about(
         self, symbols: Iterable[str], namespace: str | None = None, limit: int = _ALL
     ) -> list[int]:
-        """Ids of the statements about some symbols, rising.
+        """Ids of statements about some normalised symbols, rising; of each the last ``limit``.
 
-        Args:
-            symbols: names of subjects, aliases of them, or names in them; normalised.
-            namespace: to look in; None for all.
-            limit: of each symbol the last ones.
+        Symbols are names of subjects, aliases of them, or names in statements.
         """
         within, own = of_namespace(namespace)
         found: set[int] = set()
@@ -100,9 +97,7 @@ class Statements(Part):
         """Ids of the last statements that were told in a namespace, or in all, rising."""
         within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
-            f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?",
-            *own,
-            count,
+            f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?", *own, count
         )
         return sorted(row[0] for row in rows)
 
@@ -124,20 +119,14 @@ class Statements(Part):
         # An index over the namespace would be gone through as a whole.
         within, own = of_namespace(namespace, column="coalesce(namespace, '')")
         rows = self._connection.rows(
-            f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
-            Values(ids),
-            *own,
+            f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}", Values(ids), *own
         )
         return {row[0] for row in rows}
 
     def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
         """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
         within, own = of_namespace(namespace, "WHERE")
-        rows = self._connection.rows(
-            f"SELECT slot FROM statement {within} ORDER BY slot",
-            *own,
-        )
-        return np.fromiter((row[0] for row in rows), np.int64)
+        return self._connection.ids(f"SELECT slot FROM statement {within} ORDER BY slot", *own)
 
     def within_ever(self, namespace: str | None) -> Within:
         """The statements of a namespace, or all, whenever they held, for a vector search."""
@@ -153,12 +142,12 @@ class Statements(Part):
         connection = self._connection
         known = self._ids.get(namespace, np.zeros(0, np.int64))
         within, own = of_namespace(namespace)
-        rows = connection.rows(
+        new = connection.ids(
             f"SELECT slot FROM statement WHERE slot > ? {within} ORDER BY slot",
             int(known[-1]) if len(known) else 0,
             *own,
         )
-        ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))
+        ids = np.append(known, new)
         # Ids of a transaction that is not committed may be given to other slots after all.
         if not connection.changing:
             self._ids[namespace] = ids
@@ -196,13 +185,9 @@ class Statements(Part):
     ) -> list[int]:
         """Statements beyond ``capacity``: first ended ones, then the least used, then the oldest.
 
-        Standing ones count, and stay. Those that messages made come and go with these.
-
-        Args:
-            capacity: most statements that should stay.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
-            keep: ids of slots that stay in any case.
+        Standing ones count, and stay, as do those in ``keep``. Those that messages made come and go
+        with these. ``at`` is now, in seconds since the epoch; usage halves in ``half_life``
+        seconds.
         """
         said = {row[0] for row in self._connection.rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
         usage = [one for one in self.usage() if one.id not in said]
@@ -227,8 +212,7 @@ class Statements(Part):
         """Messages and statements that were evicted from a namespace, or from all, in order."""
         within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
-            f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id",
-            *own,
+            f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id", *own
         )
         found: list[Eviction] = []
         for source, where, kind, evicted in checked_rows(rows, "an eviction", str, str, str, float):
@@ -247,7 +231,7 @@ class Statements(Part):
         with self._rows.changing():
             connection = self._connection
             number = checked_count(connection.property("last_told") or 0) + 1
-            while sources.namespaces(connection, [f"told/{number}"]):
+            while connection.one("SELECT 1 FROM source WHERE name = ?", f"told/{number}"):
                 number += 1
             connection.set_property("last_told", str(number))
         return f"told/{number}"
@@ -315,12 +299,10 @@ class Statements(Part):
             )
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
-        """Raise the usage of statements and messages; ids of other slots are passed over.
+        """Raise the usage of statements and messages by attention weights, summed over reads.
 
-        Args:
-            weights: attention weight that each slot got, summed over reads.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
+        Ids of other slots are passed over. ``at`` is now, in seconds since the epoch; usage halves
+        in ``half_life`` seconds.
 
         Source: Graves et al. 2016, Methods, "Dynamic memory allocation": what is written or read
         with a weight is used by so much. Reads free nothing here, and usage decays with time.

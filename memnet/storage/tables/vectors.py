@@ -110,11 +110,7 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
 
 
 def vector_ids(connection: Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
-    """Ids of stored vectors by their digests.
-
-    Raises:
-        MissingRowError: one is not stored.
-    """
+    """Ids of stored vectors by their digests; a MissingRowError where one is not stored."""
     wanted = set(digests)
     stored = connection.vectors_by_digest(list(wanted))
     if len(stored) < len(wanted):
@@ -125,11 +121,7 @@ def vector_ids(connection: Connection, digests: Iterable[bytes]) -> dict[bytes, 
 def by_id(
     connection: Connection, ids: Sequence[int], dimension: int
 ) -> tuple[list[bytes], NDArray[np.float32]]:
-    """Digests and vectors [K, D] float32 by the vectors' own ids, in this order.
-
-    Raises:
-        StoreError: one does not exist, though a row refers to it.
-    """
+    """Digests and vectors [K, D] float32 by the vectors' own ids, in this order."""
     rows = connection.rows(f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", Values(ids))
     stored = {row[0]: row[1:] for row in checked_rows(rows, "a vector", int, bytes, bytes)}
     if not stored.keys() >= set(ids):
@@ -141,14 +133,7 @@ def by_id(
 def encoded(
     connection: Connection, texts: Iterable[str], dimension: int, encode: Encode
 ) -> dict[str, NDArray[np.float32]]:
-    """Full vectors [D] float32 of texts: stored ones, and those of all others from ``encode``.
-
-    Args:
-        connection: to read by.
-        texts: in any order.
-        dimension: D.
-        encode: encodes texts that are not stored.
-    """
+    """Full vectors [D] float32 of texts: stored ones, and those of all others from ``encode``."""
     found: dict[str, NDArray[np.float32]] = {}
     rest: list[str] = []
     for text in dict.fromkeys(texts):
@@ -220,17 +205,10 @@ class QuickVectors(Part):
         return [text for text, _ in found]
 
     def replace(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Put full vectors in the place of the quick ones of some texts, in one commit.
+        """Put full vectors [N, D] float32 in the place of the quick ones of N texts, in one commit.
 
         A text that has none, since its slots were deleted or another process was faster, is passed
         over.
-
-        Args:
-            texts: N of them.
-            vectors: [N, D] float32, of length one.
-
-        Raises:
-            StoreBusyError, StoreError: as ``MemoryStore.writing``.
         """
         with self._rows.changing():
             replace_quick(

@@ -50,16 +50,9 @@ class IndexCache(DenseIndex):
     ) -> None:
         """Read nothing yet: the index is loaded when it is first used.
 
-        Args:
-            folder: of the store.
-            fingerprint: of the encoder.
-            dimension: D, width of the vectors.
-            config: settings.
-            to_device: copies vectors to a GPU; None for the CPU.
-            connection: gives the calling thread's own connection.
-            try_writing: gives True while the caller is the store's one writer, or False where
-                someone else is, or nobody may be; it does not wait.
-            on_saved: called when the file has been replaced.
+        ``connection`` gives the calling thread's own. ``try_writing`` gives, without waiting,
+        whether the caller is the store's one writer for a block. ``on_saved`` is called when the
+        file has been replaced.
         """
         self._folder = folder
         self._path = folder / INDEX_FILE
@@ -106,7 +99,6 @@ class IndexCache(DenseIndex):
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
-        """As ``DenseIndex.problems``: those of the file."""
         connection, index = self._connection(), self._load()
         if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]
@@ -202,7 +194,6 @@ class IndexCache(DenseIndex):
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
     def _read_vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As ``ReadVectors``: from the rows of the commit that the calling thread reads."""
         return slots.vectors(self._connection(), ids, self._dimension)
 
     def _load(self) -> VectorIndex | None:
@@ -265,9 +256,8 @@ class IndexCache(DenseIndex):
     def _write_current(self, lock_seconds: float = 0) -> None:
         """Write the file, and drop the record of changes that only older files needed.
 
-        Raises:
-            Timeout: another thread or process is at it for longer than ``lock_seconds``; -1 waits.
-            StoreError: the file can't be written.
+        A Timeout where another thread or process is at it for longer than ``lock_seconds``; -1
+        waits.
         """
         connection = self._connection()
         # Its vectors may be read from the rows of its own commit until it is written.

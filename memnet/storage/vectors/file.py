@@ -105,16 +105,9 @@ def read_index(path: Path) -> tuple[IndexHeader, dict[str, NDArray[Any]]]:
 def write_index(path: Path, header: IndexHeader, arrays: Mapping[str, Iterable[Any]]) -> None:
     """Write an index file, which replaces the one at ``path`` whole or not at all.
 
-    Only one may be written at a time: what others began was abandoned, as by a process killed.
-
-    Args:
-        path: of the file.
-        header: without checksums.
-        arrays: the consecutive blocks of each, by the names in ``IndexHeader.arrays``.
-
-    Raises:
-        OSError: it can't be written.
-        ValueError: an array has another size than the header says.
+    Only one may be written at a time: what others began was abandoned, as by a process killed. The
+    header comes without checksums; ``arrays`` are the consecutive blocks of each, by the names in
+    ``IndexHeader.arrays``. A ValueError where one has another size than the header says.
     """
     for abandoned in path.parent.glob(f"{path.name}.*part"):
         abandoned.unlink(missing_ok=True)
@@ -184,7 +177,6 @@ def _offsets(header: IndexHeader) -> dict[str, int]:
 
 
 def _size(header: IndexHeader) -> int:
-    """Bytes of all arrays."""
     return _offsets(header)[""]
 
 

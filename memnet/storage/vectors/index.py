@@ -140,16 +140,7 @@ class VectorIndex:
 
     @classmethod
     def empty(cls, dimension: int, config: IndexConfig, read: ReadVectors) -> "VectorIndex":
-        """An index without vectors.
-
-        Args:
-            dimension: D, width of the vectors.
-            config: settings.
-            read: reads vectors that a file with codes does not hold.
-
-        Raises:
-            DependencyError: FAISS is not installed.
-        """
+        """An index without vectors; ``read`` reads those that a file with codes does not hold."""
         import_faiss()
         nothing = ExactSearch(np.empty((0, dimension), np.float32))
         return cls(dimension, config, read, Segment(np.empty(0, np.int64), nothing))
@@ -164,11 +155,7 @@ class VectorIndex:
         read: ReadVectors,
         to_device: ToDevice | None = None,
     ) -> "VectorIndex | None":
-        """Open an index file; None where it is missing, torn, foreign or of another encoder.
-
-        Raises:
-            DependencyError: FAISS is not installed.
-        """
+        """Open an index file; None where it is missing, torn, foreign or of another encoder."""
         import_faiss()
         try:
             header, arrays = read_index(path)
@@ -228,25 +215,16 @@ class VectorIndex:
     def search(
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
     ) -> Hits:
-        """The ``limit`` vectors with the largest inner product with the query.
+        """The ``limit`` vectors with the largest inner product with a query [D] float32.
 
-        Args:
-            query: [D] float32.
-            limit: K, at least 1.
-            within: ids to choose from, [M] int64; None for all.
-
-        Returns:
-            Hits of width K; scores are inner products.
+        ``within`` are ids to choose from, [M] int64; None for all.
         """
         query = np.ascontiguousarray(query, np.float32)
         found = [segment.search(query, limit, within) for segment in self._segments]
         ids = np.concatenate([part[0] for part in found])
         scores = np.concatenate([part[1] for part in found])
         order = best(scores, limit)
-        mask = np.arange(limit) < len(order)
-        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
-        hits.ids[mask], hits.scores[mask] = ids[order], scores[order]
-        return hits
+        return Hits.padded(ids[order], scores[order], limit)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Vectors of ids [K] int64: [K, D] float32, and [K] bool which of them the index holds."""
@@ -270,13 +248,8 @@ class VectorIndex:
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
         """Write all vectors to one file, in seconds for a million; those of codes block by block.
 
-        Args:
-            path: of the file, which appears whole or not at all.
-            commit_id: of the rows that the index was made from.
-            fingerprint: of the encoder.
-
-        Raises:
-            OSError: it can't be written.
+        It appears whole or not at all. ``commit_id`` is that of the rows that the index was made
+        from.
         """
         ids = self.ids()
         order = np.argsort(ids)

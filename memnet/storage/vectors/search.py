@@ -84,14 +84,10 @@ class PQSearch:
         config: IndexConfig,
         compare: CompareCodes,
     ) -> None:
-        """Search vectors.
+        """Search vectors, which ``exact`` has and reranks.
 
-        Args:
-            exact: has them, and reranks.
-            codes: loads theirs, as ``fast_scan_index`` does, at the first search.
-            rerank: least number of candidates to rerank.
-            config: settings.
-            compare: compares the codes of some rows.
+        ``codes`` loads theirs, as ``fast_scan_index`` does, at the first search; ``compare``
+        compares those of some rows. At least ``rerank`` candidates are reranked.
         """
         self._exact = exact
         self._codes = cache(codes)
@@ -164,7 +160,6 @@ def empty_pq(dimension: int) -> Any:
 
 
 def _parts(dimension: int) -> int:
-    """Codes of a vector."""
     # Three numbers to a code are enough: 200 candidates hold 99.9 % of the ten nearest of a
     # million, with four numbers 99.2 %, with six 96.7 %.
     return dimension // next(width for width in (3, 4, 2, 1) if dimension % width == 0)
@@ -270,11 +265,7 @@ def one_thread() -> Iterator[None]:
 
 
 def import_faiss() -> Any:
-    """FAISS.
-
-    Raises:
-        DependencyError: it is not installed.
-    """
+    """FAISS; a DependencyError where it is not installed."""
     try:
         import faiss
     except ImportError as error:
@@ -342,12 +333,10 @@ def quantise(vectors: Vectors, dimension: int, config: IndexConfig) -> Quantised
 
 
 def sample_queries(vectors: Vectors, count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Queries that measure recall: half are stored vectors, half as far from one as questions are.
+    """Queries [count, D] float32 that measure recall.
 
-    The rest of such a query is the difference of two stored vectors, so that it lies where they do.
-
-    Returns:
-        [count, D] float32.
+    Half are stored vectors, half as far from one as questions are: their rest is the difference of
+    two stored vectors, so that it lies where they do.
     """
     near, one, other = (
         np.asarray(vectors[rows], np.float32)

@@ -1,4 +1,4 @@
-"""Tables of office documents: which row names the columns, and charts and diagrams as tables."""
+"""What office documents share: items of lists, which row names columns, charts as tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,8 @@ from xml.etree.ElementTree import Element
 from memnet.loaders.document import one_line
 from memnet.loaders.package import attribute, children, integer, local
 
+BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")  # that is typed in
+PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 _NUMERIC = re.compile(r"[\s\d.,:;%$€£¥+\-–−/()]*\d[\s\d.,:;%$€£¥+\-–−/()]*")
 _UNNAMED = re.compile(r"Series ?\d+")  # a series of a chart that nobody named
 _MAX_HEADER = 60  # characters: a longer text names no column
@@ -29,10 +31,8 @@ def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
-    filled = [one_line(cell.text) for cell in rows[0]][1:]
-    if not all(filled) or any(
-        len(text) > _MAX_HEADER or _NUMERIC.fullmatch(text) for text in filled
-    ):
+    filled = [one_line(cell.text) for cell in rows[0][1:]]
+    if not all(0 < len(text) <= _MAX_HEADER and not _NUMERIC.fullmatch(text) for text in filled):
         return False
     if all(cell.bold for cell in rows[0] if cell.text):
         return not all(cell.bold for cell in rows[1] if cell.text)
@@ -60,9 +60,7 @@ def drawn_rows(root: Element) -> list[list[str]]:
     lines = [[one_line(" ".join(_lines(title)))] for title in titles]
     series = [element for element in root.iter() if local(element) == "ser"]
     names = [" ".join(_points(each, "tx").values()) for each in series]
-    categories: dict[int, str] = {}
-    for each in series:
-        categories = categories or _points(each, "cat", "xVal")
+    categories = next(filter(None, (_points(each, "cat", "xVal") for each in series)), {})
     values = [_points(each, "val", "yVal") for each in series]
     places = sorted({place for found in (categories, *values) for place in found})
     rows = [[categories.get(at, ""), *(found.get(at, "") for found in values)] for at in places]
@@ -76,13 +74,18 @@ def drawn_rows(root: Element) -> list[list[str]]:
 
 def table_markup(rows: Sequence[Sequence[str]]) -> str:
     """HTML of the rows that ``drawn_rows`` gives."""
-    lines = [row for row in rows if len(row) == 1]
-    table = [row for row in rows if len(row) > 1]
-    parts = [f"<p>{escape(row[0])}</p>" for row in lines]
-    for row in table:
-        tag = "th" if row is table[0] and not row[0] else "td"
-        parts.append("<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>")
-    return "".join([*parts[: len(lines)], "<table>", *parts[len(lines) :], "</table>"])
+    lines = "".join(f"<p>{escape(row[0])}</p>" for row in rows if len(row) == 1)
+    table = ""
+    for row in (row for row in rows if len(row) > 1):
+        tag = "td" if table or row[0] else "th"
+        table += "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>"
+    return f"{lines}<table>{table}</table>"
+
+
+def list_item(marker: str, markup: str, level: int = 0) -> str:
+    """HTML of an item of a list with the marker that its program shows: "-", "iv)"."""
+    item = f'<ul><li data-marker="{escape(marker)}">{markup}</li></ul>'
+    return "<ul><li>" * level + item + "</li></ul>" * level
 
 
 def _lines(element: Element) -> Iterator[str]:
