@@ -116,10 +116,7 @@ def _locking_process(path: Path) -> int | None:
 
 @contextmanager
 def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
-    """A connection to the database of a store, whose schema stays as it is; None without a store.
-
-    A server may take ``timeout`` seconds to answer. Errors are those of ``overview``.
-    """
+    """A connection to the database of a store, as it is; None without one."""
     found = _connect(place, timeout)
     try:
         yield found

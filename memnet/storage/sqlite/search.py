@@ -155,10 +155,7 @@ def _metadata_values(depth: int) -> str:
 
 
 def _condition(wanted: Any) -> tuple[str, list[str]]:
-    """SQL for what a row ``found`` must be, and its parameters.
-
-    Values go through SQLite's JSON on both sides, so that both are read alike.
-    """
+    """SQL for what a row ``found`` must be, read by SQLite's JSON as the row is, and parameters."""
     if isinstance(wanted, Mapping):
         ends = {end: value for end, value in wanted.items() if value is not None}
         text = isinstance(next(iter(ends.values())), str)
