@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from gzip import GzipFile
@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from posixpath import join, normpath
 from typing import BinaryIO, cast
 
-from memnet.errors import EMPTY, InputError, MemnetError, Problem, first_line
+from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
 from memnet.loaders.reading import read_source
@@ -60,12 +60,8 @@ class _Budget:
     def __init__(self, left: int) -> None:
         self._limit = self._left = left
 
-    def read(self, stream: BinaryIO, most: int | None = None) -> bytes:
-        """The content of a stream, or no more than its first bytes.
-
-        Raises:
-            _TooMuchError: it is more than may be unpacked.
-        """
+    def read(self, stream: BinaryIO, most: int | None) -> bytes:
+        """The content of a stream, or no more than its first bytes."""
         data = stream.read(self._left + 1 if most is None else min(most, self._left + 1))
         self._left -= len(data)
         if self._left < 0:
@@ -90,7 +86,8 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
     kind = content.name if content else ""
     data = file.data
     if kind == "gzip":
-        data = _content(_Member("", partial(_gzip, data)), budget)
+        unpacked = cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
+        data = _content(_Member("", lambda: unpacked), budget)
         content = recognise(data[:HEAD])
         if content is None or content.name != "tar":
             name = PurePosixPath(file.name.replace("\\", "/")).name
@@ -99,7 +96,8 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
             return
         kind = "tar"
     if kind == "zip":
-        archive = _zip(data)
+        with _complete("zip"):
+            archive = zipfile.ZipFile(BytesIO(data))
         package = _package_format(archive)
         if package:
             yield from format_by_name(package).loader()(file)
@@ -128,7 +126,8 @@ def _documents(
     locked = 0
     for name, member in sorted(by_name.items()):
         where = f"{file.name}/{name}"
-        if _is_left_out(name):
+        parts = name.split("/")
+        if any((part.startswith(".") and part != "..") or part in _LEFT_OUT for part in parts):
             continue
         if member.is_encrypted:
             locked += 1
@@ -197,22 +196,18 @@ def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes
     try:
         with member.open() as stream:
             return budget.read(stream, most)
-    except MemnetError:
-        raise
     except _BROKEN as error:
         raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
 
 
-def _gzip(data: bytes) -> BinaryIO:
-    return cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
-
-
-def _zip(data: bytes) -> zipfile.ZipFile:
+@contextmanager
+def _complete(kind: str) -> Iterator[None]:
+    """Refuse what the libraries can't read."""
     try:
-        return zipfile.ZipFile(BytesIO(data))
+        yield
     except _BROKEN as error:
         raise InputError(
-            f"is not a complete zip file ({first_line(error)}); fetch or pack it again"
+            f"is not a complete {kind} file ({first_line(error)}); fetch or pack it again"
         ) from error
 
 
@@ -237,41 +232,27 @@ def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
         if not info.filename.endswith("/") and not stat.S_ISLNK(info.external_attr >> 16):
             opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
             encrypted = bool(info.flag_bits & _ENCRYPTED)
-            members.append(_Member(_zip_name(info), opened, encrypted))
+            name = info.filename
+            if not info.flag_bits & _UTF_8:  # macOS writes UTF-8 without the flag
+                with suppress(UnicodeError):
+                    name = name.encode("cp437").decode()
+            members.append(_Member(_clean(name), opened, encrypted))
     return members
 
 
-def _zip_name(info: zipfile.ZipInfo) -> str:
-    """The path of a member: macOS writes UTF-8 without the flag that says so."""
-    name = info.filename
-    if not info.flag_bits & _UTF_8:
-        with suppress(UnicodeError):
-            name = name.encode("cp437").decode()
-    return _clean(name)
-
-
 def _tar_members(data: bytes) -> list[_Member]:
-    try:
+    members: list[_Member] = []
+    with _complete("tar"):
         archive = tarfile.TarFile(fileobj=BytesIO(data))
-        members: list[_Member] = []
         for info in archive:
             if info.isfile():
                 opened = cast(Callable[[], BinaryIO], partial(archive.extractfile, info))
                 members.append(_Member(_clean(info.name), opened))
             if len(members) > _MAX_MEMBERS:
                 break
-    except _BROKEN as error:
-        raise InputError(
-            f"is not a complete tar file ({first_line(error)}); fetch or pack it again"
-        ) from error
     return members
 
 
 def _clean(name: str) -> str:
     """A path with slashes, without "." and with ".." only at its start."""
     return normpath(name.replace("\\", "/").replace("\0", ""))
-
-
-def _is_left_out(name: str) -> bool:
-    parts = name.split("/")
-    return any((part.startswith(".") and part != "..") or part in _LEFT_OUT for part in parts)

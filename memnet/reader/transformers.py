@@ -31,16 +31,7 @@ class NamedReader:
     """
 
     def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
-        """Load the model.
-
-        Args:
-            name: or folder of the model.
-            device: of torch, that is there.
-
-        Raises:
-            DependencyError: transformers is not installed.
-            ModelError: there is no such model.
-        """
+        """Load the model; DependencyError without transformers, ModelError without such a model."""
         shown = os.fspath(name)
         if is_missing_folder(name):
             raise ModelError(f"there is no reader folder {shown!r}; {_EXPECTED}")

@@ -17,7 +17,14 @@ from memnet.documents.candidates import Link, LinkKind, find_links
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, no_progress
 from memnet.learning.evaluation import Question
 from memnet.reader.decompose.forms import KIN
-from memnet.reader.training.examples import NAME, YES_NO, ReaderExample, ReaderPassage
+from memnet.reader.training.examples import (
+    NAME,
+    YES_NO,
+    ReaderExample,
+    ReaderPassage,
+    passage_of,
+    stored_passages,
+)
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise, symbol, without_brackets
@@ -25,7 +32,6 @@ from memnet.text.names import name_pattern, normalise, symbol, without_brackets
 _INTRODUCTION = 260  # Characters in which a passage tells what its subject is and where it is from
 _DISTRACTORS = 4  # Passages without the answer in each example
 _MIN_SHARING = 20  # Subjects that share a country, so that it is one and not a town
-_FETCHED = 1000  # Slots that are fetched at once
 
 
 class Form(NamedTuple):
@@ -52,8 +58,6 @@ class Statement(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A question with its answer and what has to be read for it."""
-
     question: str
     answer: str
     slots: tuple[Slot, ...]
@@ -118,11 +122,9 @@ def templated_examples(store: MemoryStore, max_examples: int, seed: int) -> list
 
 def extract_statements(store: MemoryStore) -> list[Statement]:
     """What the titled passages of a memory say about their subjects, where it has a form."""
-    ids = store.passage_ids().tolist()
     return [
         Statement(slot, form, answer)
-        for start in range(0, len(ids), _FETCHED)
-        for slot in store.fetch(ids[start : start + _FETCHED])
+        for slot in stored_passages(store)
         if slot.title
         for form in _FORMS
         if (answer := _answer(form, slot))
@@ -211,7 +213,6 @@ def _same(
 def _earlier(
     dated: Sequence[Statement], forms: Sequence[str], rng: random.Random
 ) -> Iterator[_Asked]:
-    """Questions which of two is earlier."""
     while len({one.answer[-4:] for one in dated}) > 1:
         earlier, later = sorted(rng.sample(dated, 2), key=lambda one: int(one.answer[-4:]))
         if earlier.answer[-4:] != later.answer[-4:] and earlier.subject in earlier.slot.text:
@@ -227,17 +228,13 @@ def _example(asked: _Asked, statements: Sequence[Statement], rng: random.Random)
     return ReaderExample(
         question=asked.question,
         answers=(asked.answer,),
-        passages=tuple(map(_passage, asked.slots)),
+        passages=tuple(map(passage_of, asked.slots)),
         others=tuple(
-            _passage(slot)
+            passage_of(slot)
             for slot in others
             if asked.answer in YES_NO or asked.answer not in slot.text
         ),
     )
-
-
-def _passage(slot: Slot) -> ReaderPassage:
-    return ReaderPassage(title=slot.title, text=slot.text)
 
 
 _YEAR = re.compile(r"[12]\d{3}")
@@ -325,7 +322,6 @@ def _from_passages(
 
 
 def _clozes(store: MemoryStore, slot_id: int, rng: random.Random) -> Iterator[ReaderExample]:
-    """All cloze questions that a slot gives."""
     [slot] = store.fetch([slot_id])
     spans = sentences(slot.text)
     for start, end in spans:
@@ -369,7 +365,6 @@ def _cloze(sentence: str, name: str, title: str, text: str, rng: random.Random) 
 
 
 def _two_hop_question(store: MemoryStore, slot: int, rng: random.Random) -> Iterator[Question]:
-    """A question that starts from a slot, or none."""
     found = find_links(store.symbols([slot]), store)
     links = [link for link in found if link.kind != LinkKind.BACK]
     if not links:

@@ -43,17 +43,14 @@ def read_front_matter(text: str) -> FrontMatter:
     content, problem = text[opening.end() : closing.start()], ""
     values: Mapping[Any, object] | None
     try:
-        values = _toml(content) if opening[1] == "+++" else _yaml(content)
-    except ValueError as error:
-        values, problem = _pairs(content), str(error)
+        values = tomllib.loads(content) if opening[1] == "+++" else _yaml(content)
+    except (ValueError, RecursionError) as error:
+        too_deep = isinstance(error, RecursionError)
+        values, problem = _pairs(content), "is nested too deeply" if too_deep else str(error)
         if not values:
             return FrontMatter()  # a text between two lines
     if values is None:
         return FrontMatter() if content.strip() else FrontMatter(end=closing.end())
-    return _front_matter(values, closing.end(), problem)
-
-
-def _front_matter(values: Mapping[Any, object], end: int, problem: str) -> FrontMatter:
     simple = {str(key).strip().lower(): _simple(value) for key, value in values.items()}
     metadata = {key: value for key, value in simple.items() if value not in (None, "", [])}
     title = str(metadata.pop("title", ""))
@@ -62,7 +59,7 @@ def _front_matter(values: Mapping[Any, object], end: int, problem: str) -> Front
     names += [path_name(str(metadata[key])) for key in ("slug", "id") if key in metadata]
     if tags := [tag for key in ("tags", "tag") for tag in _listed(metadata.pop(key, []))]:
         metadata["tags"] = [tag.lstrip("#") for tag in tags]
-    return FrontMatter(title, tuple(names), metadata, end, problem)
+    return FrontMatter(title, tuple(names), metadata, closing.end(), problem)
 
 
 def _listed(value: object, separator: str = "") -> list[str]:
@@ -101,13 +98,6 @@ def _pairs(content: str) -> dict[object, object]:
     return values
 
 
-def _toml(content: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(content)
-    except RecursionError as error:
-        raise ValueError("is nested too deeply") from error
-
-
 def _yaml(content: str) -> dict[object, object] | None:
     """None if it is not a mapping.
 
@@ -122,17 +112,11 @@ def _yaml(content: str) -> dict[object, object] | None:
         for event in yaml.parse(content, Loader=loader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 raise ValueError("has anchors or aliases")
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MAX_DEPTH:
                 raise ValueError("is nested too deeply")
-        parser = loader(content)
-        try:
-            values = parser.get_single_data()
-        finally:
-            parser.dispose()
+        values = yaml.load(content, Loader=loader)  # noqa: S506  one of the safe loaders
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in its line {mark.line + 1}" if mark else ""

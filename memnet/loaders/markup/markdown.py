@@ -65,30 +65,25 @@ def add_markdown(
 ) -> str:
     """Add the blocks of a piece of Markdown to a document, at the builder's place.
 
-    Args:
-        builder: takes them.
-        text: without front matter.
-        kinds: the kinds that blocks of some kinds become.
-
-    Returns:
-        The heading that it begins with, if it is a title; else "".
+    ``kinds`` are what blocks of some kinds become. Gives the heading that it begins with, if it
+    is a title; else "".
     """
     # Behind an empty line "---" does not begin front matter.
     file = SourceFile("", f"\n{text}".encode("utf-8", "replace"))
     try:
-        pieces = [item for item in load(file) if isinstance(item, ParsedDocument)]
+        piece = next(load(file))
     except InputError:  # nothing but marks, such as an image
         return ""
-    for piece in pieces:
-        if piece.title:
-            # The heading that is the title is no block of a document, but one of this piece.
-            found = _HEADING.match(text)
-            kind = (kinds or {}).get("heading", "heading")
-            builder.add(kind, piece.title, level=len(found[1]) if found else 1)
-        if piece.text != piece.title:
-            builder.add_document(piece, kinds)
-        return piece.title
-    return ""
+    if isinstance(piece, Problem):  # which come after the document
+        return ""
+    if piece.title:
+        # The heading that is the title is no block of a document, but one of this piece.
+        found = _HEADING.match(text)
+        kind = (kinds or {}).get("heading", "heading")
+        builder.add(kind, piece.title, level=len(found[1]) if found else 1)
+    if piece.text != piece.title:
+        builder.add_document(piece, kinds)
+    return piece.title
 
 
 class _Walk:
@@ -245,9 +240,8 @@ class _Walk:
                     parts.append(described or _GONE)
                 case "html_inline":
                     parts.append(_tag_text(child.content, links))
-                case "wiki_link" | "embed":
-                    shown = _wiki_link(child, links)
-                    parts.append(shown if child.type == "wiki_link" else _GONE)
+                case "wiki_link":
+                    parts.append(_wiki_link(child.content, links))
                 case "footnote_ref":
                     self._due.append(child.meta["label"])
         text = "".join(parts)
@@ -274,22 +268,20 @@ def _tag_text(tag: str, links: list[str]) -> str:
     if name.lstrip("/") in BLOCK_TAGS:
         return " "
     # "<name>" that HTML does not know is a placeholder.
-    return (
-        tag
-        if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS
-        else ""
-    )
+    return tag if tag[1:-1].isidentifier() and name not in KNOWN_TAGS else ""
 
 
-def _wiki_link(token: Token, links: list[str]) -> str:
+def _wiki_link(written: str, links: list[str]) -> str:
     """What is shown of a link to a note, whose names are added to ``links``."""
-    target, _, anchor = token.content.strip().rstrip("\\").partition("#")
-    if _MEDIA.search(target) and token.type == "embed":
-        return ""
+    is_embed = written.startswith("!")
+    address, _, label = written.removeprefix("!")[2:-2].partition("|")
+    target, _, anchor = address.strip().rstrip("\\").partition("#")
+    if is_embed and _MEDIA.search(target):
+        return _GONE
     note = path_name(target)
     headings = [part.strip() for part in anchor.split("#") if not part.startswith("^")]
     links += [name for name in (note.partition("^")[0], *map(anchor_name, headings)) if name]
-    return token.info or " > ".join(filter(None, [note, *headings]))
+    return _GONE if is_embed else label or " > ".join(filter(None, [note, *headings]))
 
 
 def _tags(token: Token, text: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     writer.table(_rows(text, delimiter), cells_placed=False)
     if not len(builder):
         raise InputError("holds no values; expected a table with some")
-    yield builder.build(file.name, file.title)
+    yield file.document(builder)
 
 
 def find_delimiter(text: str) -> str:

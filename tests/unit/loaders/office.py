@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 import pytest
@@ -21,13 +22,22 @@ SPACES = (
 )
 
 
-def package(parts: dict[str, str]) -> bytes:
+def package(parts: Mapping[str, str | bytes]) -> bytes:
     """A zip file of parts."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     return file.getvalue()
+
+
+def edited(data: bytes, edit: Callable[[str], str], part: str = "") -> bytes:
+    """A package of which one part is changed, or all."""
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    parts = {name: archive.read(name) for name in archive.namelist()}
+    for name in [part] if part else parts:
+        parts[name] = edit(parts[name].decode("latin-1")).encode("latin-1")
+    return package(parts)
 
 
 def relations(*entries: tuple[str, str, str]) -> str:

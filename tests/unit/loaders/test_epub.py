@@ -7,6 +7,7 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.web import epub
+from tests.unit.loaders.parsed import only
 
 CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -78,15 +79,9 @@ def book(
 
 
 def load(data: bytes) -> tuple[ParsedDocument, list[Problem]]:
-    documents: list[ParsedDocument] = []
-    problems: list[Problem] = []
-    for item in epub.load(SourceFile("books/lake.epub", data)):
-        if isinstance(item, Problem):
-            problems.append(item)
-        else:
-            documents.append(item)
-    (document,) = documents
-    return document, problems
+    items = list(epub.load(SourceFile("books/lake.epub", data)))
+    problems = [item for item in items if isinstance(item, Problem)]
+    return only([item for item in items if item not in problems]), problems
 
 
 def test_chapters_in_reading_order() -> None:
@@ -135,16 +130,11 @@ def test_titles_of_the_contents_head_chapters_without() -> None:
 
 
 def test_notes_stay_and_page_numbers_go() -> None:
-    document, _ = load(
-        book(
-            {
-                "1.xhtml": chapter(
-                    "<p>Text<span epub:type='pagebreak' id='p12'>12</span> goes on.</p>"
-                    "<aside epub:type='footnote'><p>A note.</p></aside>"
-                )
-            }
-        )
+    page = (
+        "<p>Text<span epub:type='pagebreak' id='p12'>12</span> goes on.</p>"
+        "<aside epub:type='footnote'><p>A note.</p></aside>"
     )
+    document, _ = load(book({"1.xhtml": chapter(page)}))
     assert document.text == "Text goes on.\n\nA note."
 
 
@@ -162,14 +152,14 @@ def test_missing_and_damaged_chapters_are_problems() -> None:
 
 
 def test_obfuscated_fonts_are_no_protection() -> None:
-    extra = {"META-INF/encryption.xml": encryption(FONT, "OEBPS/1.xhtml")}
-    document, _ = load(book({"1.xhtml": chapter("<p>Free.</p>")}, extra=extra))
-    assert document.text == "Free."
-    other = {"META-INF/encryption.xml": encryption(CIPHER, "OEBPS/font.otf")}
-    document, _ = load(book({"1.xhtml": chapter("<p>Free.</p>")}, extra=other))
-    assert document.text == "Free."
+    for algorithm, part in ((FONT, "1.xhtml"), (CIPHER, "font.otf")):
+        extra = {"META-INF/encryption.xml": encryption(algorithm, f"OEBPS/{part}")}
+        document, _ = load(book({"1.xhtml": chapter("<p>Free.</p>")}, extra=extra))
+        assert document.text == "Free."
 
 
+PAGE = {"1.xhtml": chapter("<p>x</p>")}
+LOCKED = encryption(CIPHER, "OEBPS/1.xhtml")
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
 EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 
@@ -179,19 +169,13 @@ EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
     [
         (b"", "zip"),
         (b"<html>", "zip"),
-        (book({"1.xhtml": chapter("<p>x</p>")})[:-40], "zip"),
+        (book(PAGE)[:-40], "zip"),
         (book({"1.xhtml": chapter("<img src='a'/>")}), "no text"),
         (book({}), "no text"),
-        (
-            book(
-                {"1.xhtml": chapter("<p>x</p>")},
-                extra={"META-INF/encryption.xml": encryption(CIPHER, "OEBPS/1.xhtml")},
-            ),
-            "encrypted by its seller",
-        ),
-        (book({"1.xhtml": chapter("<p>x</p>")}, prolog=BOMB), "declaration"),
-        (book({"1.xhtml": chapter("<p>x</p>")}, prolog=EXTERNAL), "declaration"),
-        (book({"1.xhtml": chapter("<p>x</p>")}, metadata="<open>"), "well-formed"),
+        (book(PAGE, extra={"META-INF/encryption.xml": LOCKED}), "encrypted by its seller"),
+        (book(PAGE, prolog=BOMB), "declaration"),
+        (book(PAGE, prolog=EXTERNAL), "declaration"),
+        (book(PAGE, metadata="<open>"), "well-formed"),
     ],
 )
 def test_what_can_not_be_read_is_named(data: bytes, message: str) -> None:
