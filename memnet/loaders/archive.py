@@ -60,9 +60,14 @@ class _Budget:
     def __init__(self, left: int) -> None:
         self._limit = self._left = left
 
-    def read(self, stream: BinaryIO, most: int | None) -> bytes:
-        """The content of a stream, or no more than its first bytes."""
-        data = stream.read(self._left + 1 if most is None else min(most, self._left + 1))
+    def content(self, member: _Member, most: int | None = None) -> bytes:
+        """The content of a member, or no more than its first bytes."""
+        limit = self._left + 1
+        try:
+            with member.open() as stream:
+                data = stream.read(limit if most is None else min(most, limit))
+        except _BROKEN as error:
+            raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
         self._left -= len(data)
         if self._left < 0:
             raise _TooMuchError(
@@ -87,7 +92,7 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
     data = file.data
     if kind == "gzip":
         unpacked = cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
-        data = _content(_Member("", lambda: unpacked), budget)
+        data = budget.content(_Member("", lambda: unpacked))
         content = recognise(data[:HEAD])
         if content is None or content.name != "tar":
             name = PurePosixPath(file.name.replace("\\", "/")).name
@@ -157,13 +162,13 @@ def _member_documents(
     depth: int,
 ) -> Iterator[ParsedDocument | Problem]:
     suffix = PurePosixPath(member.name).suffix
-    head = _content(member, budget, HEAD)
+    head = budget.content(member, HEAD)
     if not head:
         raise InputError("is empty; there is nothing to remember in it", EMPTY)
     found = find_format(member.name, head)
     if found is None:
         raise InputError(f"is of the unknown kind {suffix!r}", skip_reason(suffix))
-    data = head if len(head) < HEAD else _content(member, budget)
+    data = head if len(head) < HEAD else budget.content(member)
 
     def sibling(path: str) -> bytes | None:
         return read(normpath(join(PurePosixPath(member.name).parent, path)))
@@ -183,21 +188,13 @@ def _sibling_reader(members: dict[str, _Member], budget: _Budget) -> Callable[[s
     def read(name: str) -> bytes | None:
         member = members.get(name)
         try:
-            return None if member is None or member.is_encrypted else _content(member, budget)
+            return None if member is None or member.is_encrypted else budget.content(member)
         except _TooMuchError:
             raise
         except InputError:
             return None
 
     return read
-
-
-def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes:
-    try:
-        with member.open() as stream:
-            return budget.read(stream, most)
-    except _BROKEN as error:
-        raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
 
 
 @contextmanager

@@ -115,7 +115,7 @@ class LoaderProcess:
         file, limits = request.file, self._limits
         try:
             child = self._running()
-            while (message := child.receive(2 * limits.seconds)) != ["end"]:
+            while (message := child.receive(limits)) != ["end"]:
                 match message:
                     case ["begin", str(name)] if name.startswith(f"{well_formed(file.name)}/"):
                         request.begun += 1
@@ -131,8 +131,6 @@ class LoaderProcess:
             ) from error
         except BadMessageError as error:
             raise _BrokenError("makes its parser return invalid data; it is damaged") from error
-        except _EndedError as error:
-            raise _BrokenError(_end_text(error.status, limits)) from error
 
     def _request(self, file: FileToLoad) -> None:
         request = _Request(file)
@@ -179,14 +177,6 @@ class _BrokenError(Exception):
     """The child can't go on."""
 
 
-class _EndedError(Exception):
-    """The process ended, with a status, or does not answer."""
-
-    def __init__(self, status: int | None) -> None:
-        super().__init__(status)
-        self.status = status
-
-
 class _Child:
     """A running process of loaders."""
 
@@ -207,17 +197,17 @@ class _Child:
         with suppress(OSError):  # it has ended, as ``receive`` will tell
             write_message(cast(BinaryIO, self._process.stdin), message)
 
-    def receive(self, seconds: float) -> list[object]:
-        """The next message, within some seconds.
+    def receive(self, limits: LoadLimits) -> list[object]:
+        """The next message.
 
         Raises:
             BadMessageError: it is not a message.
-            _EndedError: the process ended, or does not answer in time.
+            _BrokenError: the process ended, or does not answer in time.
         """
         try:
-            data = self._messages.get(timeout=seconds)
+            data = self._messages.get(timeout=2 * limits.seconds)
         except queue.Empty:
-            raise _EndedError(None) from None
+            raise _BrokenError(_end_text(None, limits)) from None
         if data is not None:
             return parse_message(data)
         self._is_through = True
@@ -226,7 +216,7 @@ class _Child:
         except subprocess.TimeoutExpired:  # it only closed its output, or wrote something else
             self._process.kill()
             status = self._process.wait()
-        raise _EndedError(status)
+        raise _BrokenError(_end_text(status, limits))
 
     def end(self) -> None:
         """Let the process end by itself, if it is idle."""

@@ -33,7 +33,6 @@ class Bm25Index:
     """The terms that were looked up since the last commit, for all threads that read a store."""
 
     def __init__(self, config: StoreConfig) -> None:
-        """Cache nothing yet."""
         self._config = config
         self._guard = threading.Lock()
         self._revision: Revision | None = None

@@ -75,7 +75,6 @@ def list_namespaces(place: StorePlace) -> list[str]:
 
 
 def _names(place: StorePlace, statement: str, *parameters: str) -> list[str]:
-    """The names that a statement gives, up to a limit; none without a store."""
     with connected(place, _COMPLETE_SECONDS) as found:
         rows = () if found is None else found.rows(statement, *parameters, _MAX_LISTED)
         return [row[0] for row in checked_rows(rows, "a source id or a namespace", str)]

@@ -130,11 +130,6 @@ def _document(file: SourceFile, text: str) -> ParsedDocument | None:
     return next(conversation(messages, file.name, title), None)
 
 
-class _Entry(NamedTuple):
-    numbers: tuple[int, int, int]
-    text: str
-
-
 def is_whatsapp(text: str) -> bool:
     """Whether a text is an export of WhatsApp."""
     lines = [line for line in text[:20_000].splitlines() if line.strip()][:_EXPORT_HEAD]
@@ -143,8 +138,8 @@ def is_whatsapp(text: str) -> bool:
         bool(entries)
         and _ENTRY.match(lines[0].lstrip(_LEADING_MARKS)) is not None
         and len(entries) >= min(_MIN_ENTRIES, (len(lines) + 1) // 2)
-        and any(": " in entry.text for entry in entries)
-        and not any(_LOG_LEVELS & set(_WORD.findall(entry.text[:60])) for entry in entries)
+        and any(": " in said for _, said in entries)
+        and not any(_LOG_LEVELS & set(_WORD.findall(said[:60])) for _, said in entries)
     )
 
 
@@ -152,12 +147,12 @@ def read_whatsapp(text: str) -> list[Message]:
     """The messages of an export, without the app's own lines and the names of media."""
     entries = list(_entries(text))
     meridiem = _MERIDIEM.search(text) is not None
-    days = _days([entry.numbers for entry in entries], meridiem=meridiem)
+    days = _days([numbers for numbers, _ in entries], meridiem=meridiem)
     messages = []
-    for entry, day in zip(entries, days, strict=True):
-        speaker, colon, words = entry.text.partition(": ")
+    for (_, entry), day in zip(entries, days, strict=True):
+        speaker, colon, words = entry.partition(": ")
         if not colon:
-            speaker, colon, words = entry.text.partition(":\n")
+            speaker, colon, words = entry.partition(":\n")
         # "~" marks unknown contacts.
         speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()
         if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
@@ -167,8 +162,8 @@ def read_whatsapp(text: str) -> list[Message]:
     return messages
 
 
-def _entries(text: str) -> Iterator[_Entry]:
-    """The entries: each begins with a time, lines without one belong to the entry before."""
+def _entries(text: str) -> Iterator[tuple[tuple[int, int, int], str]]:
+    """The numbers of each entry's date, and its text: lines without a time go on with it."""
     numbers, lines = None, list[str]()
     for line in text.split("\n"):
         line = line.rstrip("\r")
@@ -178,11 +173,11 @@ def _entries(text: str) -> Iterator[_Entry]:
             lines.append(line)
             continue
         if numbers is not None:
-            yield _Entry(numbers, "\n".join(lines))
+            yield numbers, "\n".join(lines)
         numbers = (int(found["a"]), int(found["b"]), int(found["c"]))
         lines = [found.string[found.end() :]]
     if numbers is not None:
-        yield _Entry(numbers, "\n".join(lines))
+        yield numbers, "\n".join(lines)
 
 
 def _said(words: str) -> str:

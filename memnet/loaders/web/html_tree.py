@@ -216,12 +216,11 @@ def flat_text(element: Element) -> str:
 def formula(math: Element) -> str:
     """A formula: in TeX where the page has that too, else in a line."""
     written = _annotation(math) or one_line(math.get("alttext"))
-    if "\\" not in written:  # words for it, or none at all
-        written = ""
-    if written.startswith(_STYLE) and written.endswith("}"):
-        written = written[len(_STYLE) : -1].strip()
-    if written:
-        return written
+    if "\\" in written:  # not words for it, or none at all
+        if written.startswith(_STYLE) and written.endswith("}"):
+            written = written[len(_STYLE) : -1].strip()
+        if written:
+            return written
     parts: list[str] = []
     pending: list[Element | str] = [math]
     while pending:

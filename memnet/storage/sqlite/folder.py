@@ -65,7 +65,6 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Take nothing yet."""
         self._folder = folder
         self._read_only = read_only
         self._process = os.getpid()

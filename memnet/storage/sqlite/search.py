@@ -21,7 +21,6 @@ class Fts5Index(TextIndex):
     """The full-text index of a database file; triggers keep it up to date."""
 
     def __init__(self, connection: Connection) -> None:
-        """Read nothing yet."""
         self._connection = connection
 
     def search(
@@ -114,7 +113,6 @@ class Fts5Index(TextIndex):
 
 
 def _quoted(term: str) -> str:
-    """A term as a string of FTS5's query language."""
     doubled = term.replace('"', '""')
     return f'"{doubled}"'
 

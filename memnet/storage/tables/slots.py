@@ -277,7 +277,7 @@ class SlotReads(ABC):
     def connection(self) -> Connection:
         """The calling thread's own connection."""
 
-    def fetch(self, ids: Iterable[int]) -> list[Slot]:
+    def fetch(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, valid or not; others are left out."""
         wanted = [int(slot) for slot in ids]
         rows = self.connection.rows(

@@ -54,7 +54,6 @@ class Statements(Part):
         ]
 
     def _changes(self, ids: Sequence[int]) -> dict[int, tuple[ChangeBy, ...]]:
-        """What changed statements without ending them, by their ids."""
         rows = self._connection.rows(
             "SELECT slot, changed_by, change, reason FROM statement_change "
             f"WHERE slot {IN_LIST} ORDER BY slot, changed_by",

@@ -134,7 +134,6 @@ class IndexCache(DenseIndex):
                 self._write_current()
 
     def _current(self) -> VectorIndex:
-        """The index of the commit that the calling thread reads."""
         connection = self._connection()
         with self._guard, connection.snapshot():
             revision = connection.revision()
@@ -154,7 +153,6 @@ class IndexCache(DenseIndex):
             return index
 
     def _catch_up(self, index: VectorIndex, revision: Revision | None) -> VectorIndex:
-        """The index of the commit that is read, made from that of another one."""
         changes = self._changes(index, revision)
         ids = np.empty(len(changes.added), np.int64)
         vectors = np.empty((len(ids), self._dimension), np.float32)

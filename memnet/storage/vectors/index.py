@@ -290,7 +290,6 @@ def _saved_segment(
     read: ReadVectors,
     to_device: ToDevice | None,
 ) -> Segment:
-    """The vectors of a file, ready to be searched in the way that the settings name."""
     ids = arrays["ids"]
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")

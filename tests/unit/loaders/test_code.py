@@ -85,14 +85,11 @@ def test_python_by_definition() -> None:
     ]
     places = {text: place for place, text in placed(found)}
     lines = _PYTHON.split("\n")
-    for text, expected in [
-        ("Copyright Ann Lee.", "# Copyright"),
-        ("Lamps of the pier.", '"""Lamps'),
-        ("Lamp", "class Lamp"),
-        ("It burns oil.", "    It burns"),
-        ("Lamp.light", "    def light"),
-        ("count", "def count"),
-    ]:
+    for text, expected in {
+        "Copyright Ann Lee.": "# Copyright", "Lamps of the pier.": '"""Lamps',
+        "Lamp": "class Lamp", "It burns oil.": "    It burns", "Lamp.light": "    def light",
+        "count": "def count",
+    }.items():  # fmt: skip
         assert lines[int(places[text].removeprefix("line ")) - 1].startswith(expected)
 
 
