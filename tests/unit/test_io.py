@@ -65,6 +65,10 @@ def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
     assert decode(_FRENCH.encode(encoding)) == _FRENCH
 
 
+def test_iso_2022_jp_is_recognised_by_its_escape_sequences() -> None:
+    assert decode("受付は2階です。\n".encode("iso-2022-jp") * 2) == "受付は2階です。\n" * 2
+
+
 @pytest.mark.parametrize(
     "data",
     [
