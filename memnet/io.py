@@ -56,9 +56,11 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
 _LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
-# In Windows-1252 a sign such as the superscript one, in other code pages a letter.
+# In Windows-1252 a sign such as the superscript one, or a capital after a small letter; in other
+# code pages a letter. Dashes, apostrophes and dots do stand between small letters.
 _SIGN_IN_WORD = re.compile(
-    rb"[a-z\xc0-\xff][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z\xc0-\xff])"
+    rb"[a-z\xdf-\xff](?:[\x80\x82-\x84\x86-\x89\x8b\x93-\x95\x98\x99\x9b\xa1-\xa9\xab-\xb6\xb8\xb9"
+    rb"\xbb-\xbf](?=[a-z\xdf-\xff])|[\x8a\x8c\x8e\x9f\xc0-\xde])"
 )
 _HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
 # Share of the letters that stand beyond ASCII. The languages that Windows-1252 is for have 12 %;

@@ -32,6 +32,10 @@ def test_windows_1252_is_read_as_itself(text: str) -> None:
         ("视野无限广，窗外有蓝天", "gb18030"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "cp1250"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "iso-8859-2"),
+        (_GERMAN.replace("’", "'"), "mac-roman"),
+        (_GERMAN.replace("’", "'"), "cp850"),
+        ("Där står på bänken en låda", "mac-roman"),
+        ("El pingüino comió jamón en la estación más cálida", "mac-roman"),
     ],
 )
 def test_other_code_pages_are_refused_rather_than_garbled(text: str, encoding: str) -> None:
