@@ -149,7 +149,8 @@ def parse_sentence(
     is_question = sentence.rstrip().endswith("?")
     written_subject, predicate = ("", body) if is_question else _split(body)
     certainties = (name for name, one in _CERTAINTIES if one.match(predicate))
-    certainty: Certainty = next(certainties, "is")
+    default: Certainty = "is"
+    certainty = next(certainties, default)
     predicate, negative, over = _without_negation(predicate)
     subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
