@@ -54,9 +54,7 @@ _MIN_ZEROS = 0.7
 def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
     """Open a regular file to read its bytes; a pipe or a device never blocks.
 
-    Raises:
-        InputError: it is something else than a file.
-        OSError: it does not exist, or can't be read.
+    Raises InputError if it is something else than a file, OSError if it can't be opened.
     """
     descriptor = os.open(path, _FLAGS)
     mode = os.fstat(descriptor).st_mode
@@ -70,8 +68,7 @@ def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
 def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
     """The content of a file, as it was at one time.
 
-    Raises:
-        InputError: it can't be read, is too large, or does not stop changing.
+    Raises InputError if it can't be read, is too large, or does not stop changing.
     """
     try:
         for _ in range(_ATTEMPTS):
@@ -129,8 +126,7 @@ def decode(data: bytes) -> str:
 def read_text(path: Path, max_bytes: int) -> str:
     """The text of a file, every character as it stands there.
 
-    Raises:
-        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
+    Raises InputError if it can't be read, is empty, is not text, or is longer than ``max_bytes``.
     """
     text = decode(read_file(path, max_bytes))
     if not text.strip():

@@ -25,26 +25,21 @@ if TYPE_CHECKING:
     from memnet.stories.training import train_stories
     from memnet.stories.training_data import read_story_data
 
-_HOMES = {
-    "TrainableMemory": "memnet.learning",
-    "TrainingProgress": "memnet.learning",
-    "CalibrationReport": "memnet.documents.training.calibration",
-    "EpochReport": "memnet.learning.loop",
-    "FactReport": "memnet.facts.training",
-    "ReaderExample": "memnet.reader.training.examples",
-    "ReaderPassage": "memnet.reader.training.examples",
-    "TextReport": "memnet.documents.training.train",
-    "calibrate": "memnet.documents.training.calibration",
-    "heading_examples": "memnet.documents.training.headings",
-    "read_reader_examples": "memnet.reader.training.examples",
-    "read_story_data": "memnet.stories.training_data",
-    "reader_examples": "memnet.documents.training.generate",
-    "retrieve_distractors": "memnet.reader.training.examples",
-    "train_facts": "memnet.facts.training",
-    "train_reader": "memnet.reader.training.train",
-    "train_stories": "memnet.stories.training",
-    "train_text": "memnet.documents.training.train",
+_OF_MODULES = {
+    "memnet.documents.training.calibration": "CalibrationReport calibrate",
+    "memnet.documents.training.generate": "reader_examples",
+    "memnet.documents.training.headings": "heading_examples",
+    "memnet.documents.training.train": "TextReport train_text",
+    "memnet.facts.training": "FactReport train_facts",
+    "memnet.learning": "TrainableMemory TrainingProgress",
+    "memnet.learning.loop": "EpochReport",
+    "memnet.reader.training.examples": "ReaderExample ReaderPassage read_reader_examples "
+    "retrieve_distractors",
+    "memnet.reader.training.train": "train_reader",
+    "memnet.stories.training": "train_stories",
+    "memnet.stories.training_data": "read_story_data",
 }
+_HOMES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
 
 __all__ = [
     "CalibrationReport",

@@ -1,7 +1,7 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Names of models that don't exist are looked for on this machine only.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from memnet import Config, Engine
+from memnet import Engine
 from tests import session
-from tests.toy import ToyEncoder, toy_store
+from tests.toy import toy_memory
 
 if TYPE_CHECKING:
     from tests.postgres_server import Schema, Server
@@ -100,9 +100,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def toy_engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty memory with an encoder that needs no weights."""
-    encoder = ToyEncoder()
-    store = toy_store(tmp_path / "store", encoder)
-    with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
+    with toy_memory(tmp_path / "store") as engine:
         yield engine
 
 
@@ -118,6 +116,24 @@ def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     shutil.copytree(session.made_once("saltmere", ingest), store)
     with Engine.open(store) as engine:
         yield engine
+
+
+Memnet = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
+    """Run a command in this process; gives what it printed to standard output and error."""
+
+    from memnet.cli.main import run
+
+    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
+        capsys.readouterr()
+        assert run([*map(str, arguments)]) == code
+        printed = capsys.readouterr()
+        return printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture

@@ -1,39 +1,23 @@
 """The page of a server for tests: serving a memory, answers that are known, what axe-core finds."""
 
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 
 from memnet import Engine
-from memnet.server.app import create_app
 from memnet.server.settings import ServerSettings
 from memnet.storage import Scope
 from memnet.types import Answer, Candidate, Evidence, Quote
+from tests.serving import serving
 
 
 @contextmanager
 def served(engine: Engine, settings: ServerSettings | None = None) -> Iterator[str]:
     """A server of a memory on a free port; its URL."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    app = create_app(engine, settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serving(engine, settings) as client:
+        yield str(client.base_url)
 
 
 class Quoting:

@@ -6,7 +6,7 @@ from typing import Any, cast
 from memnet.documents.hops import answer_parts
 from memnet.reader.answers import Prediction, predict_spans
 from memnet.reader.decompose import Resolved
-from memnet.reader.decompose.english import EnglishDecomposer
+from memnet.reader.decompose.english import compare
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Passage, Reading, Span
 from memnet.storage import Slot
@@ -60,7 +60,7 @@ def resolve(
 ) -> list[Resolved]:
     """The question after each answer to a part of it."""
     memory: Any = Memory(look_up)
-    return answer_parts(question, passages, cast(Any, reader), EnglishDecomposer(), memory)
+    return answer_parts(question, passages, cast(Any, reader), memory)
 
 
 def predict(
@@ -75,6 +75,6 @@ def predict(
     if resolved:
         last = resolved[-1]
         further = reader.read(last.question, [item.passage for item in last.passages])
-    compared = EnglishDecomposer().compare(question, passages, reader, look_up)
+    compared = compare(question, passages, reader, look_up)
     reading = reader.read(question, [item.passage for item in passages])
     return predict_spans(question, passages, reading, resolved, further, compared)

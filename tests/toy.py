@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet import Config, Engine
 from memnet.encoders import MENTION, Encoder, TokenStates
 from memnet.storage import MemoryStore, NewSlot, NewSource
 from memnet.storage.place import StorePlace
@@ -57,6 +58,20 @@ def toy_store(
         create=create,
         **options,
     )
+
+
+def toy_memory(
+    path: StorePlace,
+    config: Config | None = None,
+    encoder: Encoder | None = None,
+    *,
+    kind: type[Engine] = Engine,
+    **options: Any,
+) -> Engine:
+    """A memory with the toy encoder, or another; options are those of the store."""
+    encoder = encoder or ToyEncoder()
+    store = toy_store(path, encoder, **options)
+    return kind(store, encoder, config or Config(), answerer="untrained", reader="sentences")
 
 
 def _vector(text: str) -> NDArray[np.float32]:

@@ -25,24 +25,6 @@ if TYPE_CHECKING:
         TransformerLayer,
     )
 
-_HOMES = {
-    "AdditiveScore": "memnet.attention.functional",
-    "Attended": "memnet.attention.functional",
-    "FixedAttention": "memnet.attention.layers",
-    "MultiHeadAttention": "memnet.attention.layers",
-    "MultiLayerAttention": "memnet.attention.layers",
-    "MultiplicativeScore": "memnet.attention.functional",
-    "TransformerEncoder": "memnet.attention.layers",
-    "TransformerLayer": "memnet.attention.layers",
-    "attend": "memnet.attention.functional",
-    "attend_selected": "memnet.attention.functional",
-    "cosine_score": "memnet.attention.functional",
-    "dot_product_score": "memnet.attention.functional",
-    "kept_mass": "memnet.attention.functional",
-    "masked_softmax": "memnet.attention.functional",
-    "scaled_dot_product_score": "memnet.attention.functional",
-}
-
 __all__ = [
     "AdditiveScore",
     "Attended",
@@ -61,7 +43,12 @@ __all__ = [
     "scaled_dot_product_score",
 ]
 
-
+_LAYERS = (
+    "FixedAttention MultiHeadAttention MultiLayerAttention TransformerEncoder TransformerLayer"
+)
+_HOMES = dict.fromkeys(__all__, "memnet.attention.functional") | dict.fromkeys(
+    _LAYERS.split(), "memnet.attention.layers"
+)
 # Attention over arrays needs no torch.
 __getattr__ = lazy_names(__name__, _HOMES)
 

@@ -1,7 +1,8 @@
-"""``memnet ask`` and ``memnet search``."""
+"""``memnet ask``, ``search`` and ``eval``."""
 
 import json
 import logging
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.plot import check_plot, draw
+from memnet.cli.output import shows_bar
+from memnet.cli.plot import check_plot, draw, draw_reliability
 
 if TYPE_CHECKING:
-    from memnet.types import Answer
+    from memnet.ingest.babi import Story
+    from memnet.types import Answer, Evaluation
 
 _log = logging.getLogger("memnet")
 
@@ -22,14 +25,14 @@ _log = logging.getLogger("memnet")
 @options.hops
 @options.top_k
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
-@options.plot("Draw the attention of each hop as a heat map: .png, .svg or .html.")
+@options.plot(help="Draw the attention of each hop as a heat map: .png, .svg or .html.")
 @options.expert
 @options.reader
 @options.index
 @options.device
 @options.where
 @options.as_of
-@options.namespace("Search only here.")
+@options.namespace(help="Search only here.")
 @options.store
 @options.as_json
 def ask(
@@ -99,7 +102,7 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
 @options.index
 @options.device
 @options.where
-@options.namespace("Search only here.")
+@options.namespace(help="Search only here.")
 @options.store
 @options.as_json
 def search(
@@ -126,3 +129,86 @@ def search(
     from memnet.cli.show import show_found
 
     show_found(query, found)
+
+
+@click.command("eval")
+@click.argument("questions", type=click.Path(path_type=Path))
+@options.hops
+@options.plot(help="Draw how often answers of each confidence are right: .png, .svg or .html.")
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.namespace(help="Search only here.")
+@options.store
+@options.as_json
+def evaluate(
+    questions: Path,
+    hops: int | None,
+    plot: Path | None,
+    namespace: str | None,
+    as_json: bool,
+    **opening: Any,
+) -> None:
+    """Ask every question of a file and score the evidence, the answers and the time.
+
+    QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}, or is
+    a file of stories in the bAbI format, which need no store.
+
+    \b
+    Example:
+      memnet eval questions.jsonl --json
+      memnet eval qa1_valid.txt
+    """
+    from memnet.learning.evaluation import evaluate as ask_all
+    from memnet.learning.evaluation import read_questions
+    from memnet.stories.answers import read_story_questions
+
+    if plot is not None:
+        check_plot(plot)
+    stories = read_story_questions(questions)
+    if stories is None:
+        asked = read_questions(questions)
+        with options.open_engine(**opening) as engine, _progress(len(asked)) as bar:
+            counted = partial(bar.update, 1)
+            result = ask_all(engine, asked, hops=hops, namespace=namespace, on_answer=counted)
+    else:
+        result = _ask_stories(questions, stories, hops, opening)
+    if plot is not None:
+        draw_reliability(result, plot)
+    if as_json:
+        click.echo(result.model_dump_json(by_alias=True))
+        return
+    for name, value in result.model_dump(by_alias=True, exclude={"reliability"}).items():
+        click.echo(f"{name:<17} {_shown(value)}")
+
+
+def _ask_stories(
+    questions: Path, stories: "list[Story]", hops: int | None, opening: dict[str, Any]
+) -> "Evaluation":
+    from memnet.errors import ModelError
+    from memnet.experts.registry import STORIES, TEXT, model_folder
+    from memnet.runtime.device import find_device
+    from memnet.stories.answers import evaluate_stories
+    from memnet.stories.model import load_story_model
+
+    model = opening["model"] or STORIES
+    if model == TEXT:
+        raise ModelError(
+            f"the model '{TEXT}' can't answer the stories in {questions}; "
+            "give --model babi, or one that 'memnet train babi' made"
+        )
+    trained = load_story_model(model_folder(model))
+    trained.to(find_device(options.device_name(opening["device"])))
+    with _progress(len(stories)) as bar:
+        return evaluate_stories(trained, stories, hops=hops, on_answer=lambda: bar.update(1))
+
+
+def _progress(length: int) -> Any:
+    return click.progressbar(length=length, label="Asking", file=sys.stderr, hidden=not shows_bar())
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number:.1f}" for name, number in value.items())
+    return f"{value:.3f}" if isinstance(value, float) else "-" if value is None else str(value)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memnet.types import Answer
 
 _PROMPT = "memnet> "
-_HISTORY = "history"
 _MAX_QUESTION = 1000  # characters of a question that are shown above its answer
 HELP = """\
 Type a question, or one of:
@@ -75,13 +74,12 @@ class Conversation:
         self._engine = engine
         self._ask = ask
         self._show = show
-        self._namespace = namespace
         self._last: Answer | None = None
-        self.commands: Mapping[str, Callable[[str], None]] = {
+        self.commands: Mapping[str, Callable[[str], object]] = {
             "/explain": self._explain,
             "/sources": self._sources,
-            "/tell": self._tell,
-            "/undo": self._undo,
+            "/tell": lambda text: show_report(engine.tell(text, namespace=namespace), False),
+            "/undo": lambda _: show_undone(engine.undo(namespace=namespace)),
             "/help": lambda _: click.echo(HELP),
         }
 
@@ -132,12 +130,6 @@ class Conversation:
         for item in self._engine.sources():
             show_source(item)
 
-    def _tell(self, text: str) -> None:
-        show_report(self._engine.tell(text, namespace=self._namespace), as_json=False)
-
-    def _undo(self, _rest: str) -> None:
-        show_undone(self._engine.undo(namespace=self._namespace))
-
 
 _MAX_WORDS = 4  # of a name that is being typed
 _MAX_NAMES = 20
@@ -162,21 +154,7 @@ def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tu
                 yield name, len(typed)
 
 
-def converse(conversation: Conversation, session: "PromptSession[str]") -> None:
-    """Read lines from a terminal until Ctrl-D."""
-    show_note("Ask a question; /help for more, Ctrl-D to end.")
-    while True:
-        try:
-            line = session.prompt(_PROMPT)
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
-            return
-        conversation.answer(line)
-        sys.stdout.flush()
-
-
-def prompt_session(conversation: Conversation) -> "PromptSession[str]":
+def _prompt_session(conversation: Conversation) -> "PromptSession[str]":
     """Line editing with history and completion, on the terminal even if output goes elsewhere."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
@@ -208,7 +186,7 @@ def _history() -> Any:
     from platformdirs import user_state_path
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-    path = user_state_path("memnet") / _HISTORY
+    path = user_state_path("memnet") / "history"
     try:
         open_history(path)
     except OSError as error:
@@ -240,8 +218,17 @@ def hold_conversation(
     if not sys.stdin.isatty():
         return answer_lines(sys.stdin, ask, show, as_json)
     conversation = Conversation(engine, ask, show, namespace or "")
-    converse(conversation, prompt_session(conversation))
-    return 0
+    session = _prompt_session(conversation)
+    show_note("Ask a question; /help for more, Ctrl-D to end.")
+    while True:
+        try:
+            line = session.prompt(_PROMPT)
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return 0
+        conversation.answer(line)
+        sys.stdout.flush()
 
 
 _PRONOUN = re.compile(

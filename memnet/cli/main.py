@@ -2,17 +2,22 @@
 
 import io
 import os
+import shlex
 import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+)
 
 from memnet import __version__
-from memnet.cli import train_documents, train_facts  # noqa: F401  # they add their commands
-from memnet.cli.ask import ask, search
-from memnet.cli.completion import completion
+from memnet.cli import train_documents  # noqa: F401  # it adds its commands
+from memnet.cli.ask import ask, evaluate, search
 from memnet.cli.doctor import doctor
-from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
 from memnet.cli.output import set_verbosity
 from memnet.cli.serve import mcp, serve
@@ -72,6 +77,33 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
       top-k = 3
     """
     set_verbosity(verbose - quiet)
+
+
+@add_completion_class
+class _QuotingBash(BashComplete):
+    """Bash takes completions as they are typed: a source id with spaces needs quotation marks."""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """A completion as a line for the script."""
+        quoted = item.value if item.type != "plain" else shlex.quote(str(item.value))
+        return f"{item.type},{quoted}"
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the script that completes commands, options and their values in a shell.
+
+    \b
+    Example:
+      memnet completion bash > ~/.local/share/bash-completion/completions/memnet
+      memnet completion zsh > ~/.zfunc/_memnet     # a folder of $fpath
+      memnet completion fish > ~/.config/fish/completions/memnet.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None, "click knows these shells"  # noqa: S101
+    click.echo(found(context.find_root().command, {}, "memnet", "_MEMNET_COMPLETE").source())
 
 
 for command in (

@@ -1,18 +1,21 @@
-"""Options that several commands share, and what they open."""
+"""Options that several commands share, the completion of their values, and what they open.
+
+Completion imports neither torch nor FAISS.
+"""
 
 import json
 import logging
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from memnet.cli.completion import complete_models, complete_namespaces
 from memnet.cli.settings import shared_value, store_path
-from memnet.errors import InputError
+from memnet.errors import InputError, MemnetError
 from memnet.storage.place import StorePlace, place_name, store_place
 
 if TYPE_CHECKING:
@@ -63,36 +66,64 @@ def _literal(text: str) -> Any:
     return text if isinstance(value, str | list | dict) else value
 
 
-class StorePlaceType(click.ParamType):  # type: ignore[type-arg]  # not in every version
+class _StorePlaceType(click.Path):
     """A folder, or an address on PostgreSQL: click's paths would lose one of its two slashes."""
 
-    name = "store"
-
     def convert(
-        self,
-        value: StorePlace,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> StorePlace:
-        """As ``store_place``."""
         try:
             return store_place(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
-        """Folders; the shell finds them."""
-        return [CompletionItem(incomplete, type="dir")]
+
+def _complete_namespaces(
+    context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from memnet.storage.overview import list_namespaces
+
+    found = _stored(context, list_namespaces)
+    return [CompletionItem(one) for one in found if one.startswith(incomplete)]
 
 
+def complete_sources(
+    context: click.Context, _argument: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Ids of stored sources; files where none fits."""
+    from memnet.storage.overview import list_sources
+
+    taken = context.params.get("source_ids") or ()
+    namespace = context.params.get("namespace") or ""
+    found = _stored(context, lambda store: list_sources(store, incomplete, namespace))
+    return [CompletionItem(one) for one in found if one not in taken]
+
+
+def _stored(context: click.Context, find: Callable[[StorePlace], list[str]]) -> list[str]:
+    """What can be typed of what is found in the store that a command line names."""
+    given = context.params.get("store")
+    try:
+        found = find(store_path(None if given is None else store_place(given)))
+    except MemnetError:
+        return []  # a completion has nowhere to report errors
+    return [one for one in found if one.isprintable()]
+
+
+def _complete_models(
+    _context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of shipped models; folders where none fits."""
+    from memnet.checkpoints import shipped_models
+
+    found = [name for name in shipped_models() if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="dir")]
+
+
+place = _StorePlaceType(file_okay=False)
+new_file = click.Path(path_type=Path, dir_okay=False)
 store = click.option(
     "--store",
-    type=StorePlaceType(),
+    type=place,
     metavar="DIR|URL",
     help="Folder of the memory, or postgresql://HOST/DATABASE.  "
     "[default: $MEMNET_STORE, else the user's data folder]",
@@ -114,18 +145,14 @@ as_of = click.option(
     metavar="DATE",
     help="Use the statements that held then: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
+_MODEL = "Model that answers: text, babi (both shipped), or a folder that 'memnet train' made."
 expert = click.option(
     "--model",
-    shell_complete=complete_models,
-    help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.  "
-    "[default: a gate chooses by question and store]",
+    shell_complete=_complete_models,
+    help=f"{_MODEL}  [default: a gate chooses by question and store]",
 )
 model = click.option(
-    "--model",
-    default="text",
-    show_default=True,
-    shell_complete=complete_models,
-    help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.",
+    "--model", default="text", show_default=True, shell_complete=_complete_models, help=_MODEL
 )
 reader = click.option(
     "--reader",
@@ -147,6 +174,11 @@ index = click.option(
     help="Vector index: exhaustive (flat), product quantisation with exact reranking (pq), or "
     "chosen by size and device (auto).  [default: $MEMNET_INDEX, else auto]",
 )
+# These want a ``help``.
+encoder = partial(click.option, "--encoder", metavar="NAME")
+plot = partial(click.option, "--plot", type=new_file, metavar="FILE")
+namespace = partial(click.option, "--namespace", metavar="N", shell_complete=_complete_namespaces)
+out_file = partial(click.option, "--out", type=new_file, required=True)
 
 
 def words(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
@@ -172,24 +204,6 @@ def capacity(what: str, variable: str) -> Callable[[_Command], _Command]:
     )
 
 
-def encoder(help_text: str) -> Callable[[_Command], _Command]:
-    """``--encoder NAME``."""
-    return click.option("--encoder", metavar="NAME", help=help_text)
-
-
-def plot(help_text: str) -> Callable[[_Command], _Command]:
-    """``--plot FILE``."""
-    path = click.Path(path_type=Path, dir_okay=False)
-    return click.option("--plot", type=path, metavar="FILE", help=help_text)
-
-
-def namespace(help_text: str) -> Callable[[_Command], _Command]:
-    """``--namespace N``."""
-    return click.option(
-        "--namespace", default=None, metavar="N", help=help_text, shell_complete=complete_namespaces
-    )
-
-
 def open_engine(
     store: StorePlace | None,
     *,
@@ -199,46 +213,25 @@ def open_engine(
     encoder: str | None = None,
     device: str | None = None,
     index: str | None = None,
-    told: int | None = None,
-    messages: int | None = None,
-    learn: bool = True,
-    lock_seconds: float | None = None,
-    threads: int | None = None,
+    **settings: Any,
 ) -> "Engine":
-    """Open the memory that ``--store`` or its defaults name.
-
-    ``told`` and ``messages`` are the capacities for statements and for slots of messages, from
-    which statements are learned unless ``learn`` is False. ``lock_seconds`` is how long a write
-    waits for another writer, None for the default; ``threads`` are the cores to use, None for all.
-    """
+    """Open the memory that ``--store`` or its defaults name, with some settings of ``Config``."""
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.encoders.weights import check_early
 
     check_early()
-    from memnet.config import Config, IndexConfig, MessageConfig, StoreConfig, TellConfig
+    from memnet.config import Config, IndexConfig, StoreConfig
     from memnet.engine import Engine
 
-    config = Config(
-        device=device_name(device),
-        threads=threads or 0,
-        store=StoreConfig(index=IndexConfig(kind=kind)),
-        tell=TellConfig(capacity=told),
-        messages=MessageConfig(capacity=messages, learn=learn),
-    )
-    if lock_seconds is not None:
-        config = config.model_copy(update={"lock_seconds": lock_seconds})
-    place = store_path(store)
+    store_config = StoreConfig(index=IndexConfig(kind=kind))
+    config = Config(device=device_name(device), store=store_config, **settings)
+    where = store_path(store)
     engine = Engine.open(
-        place,
-        create=create,
-        config=config,
-        answerer=model,
-        reader=reader,
-        encoder=encoder,
+        where, create=create, config=config, answerer=model, reader=reader, encoder=encoder
     )
-    _log.info("store %s, encoder %s", place_name(place), engine.encoder.fingerprint)
+    _log.info("store %s, encoder %s", place_name(where), engine.encoder.fingerprint)
     return engine
 
 

@@ -3,11 +3,12 @@
 import logging
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from memnet.errors import one_line
+from memnet.errors import InputError, one_line
 
 _log = logging.getLogger("memnet")
 # From -q, which leaves errors alone, to -vv.
@@ -60,11 +61,9 @@ def text_line(text: str) -> str:
 
 def source_name(source: str) -> str:
     """A source id as one line; a path in the working folder is relative to it."""
-    try:
-        relative = str(Path(source).relative_to(Path.cwd()))
-    except (ValueError, OSError):  # not below it, or the working folder was removed
-        return one_line(source)
-    return one_line(relative)
+    with suppress(ValueError, OSError):  # not below it, or the working folder was removed
+        source = str(Path(source).relative_to(Path.cwd()))
+    return one_line(source)
 
 
 def shorten(text: str, max_length: int) -> str:
@@ -75,3 +74,12 @@ def shorten(text: str, max_length: int) -> str:
 def collapse_spaces(text: str) -> str:
     """A part of a text in one line, with a space where white space stands, also at its ends."""
     return one_line(re.sub(r"\s+", " ", text), None)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write what a user asked for; ``InputError`` if it can't be written."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path} can't be written ({reason}); choose another file") from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memnet.cli.output import shorten
+from memnet.cli.output import shorten, write_file
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:
@@ -22,12 +22,7 @@ _MAX_NAME = 20
 
 
 def check_plot(path: Path) -> None:
-    """Check before the work that a plot can be drawn to a path.
-
-    Raises:
-        InputError: unknown suffix or missing folder.
-        DependencyError: the plotting library is not installed.
-    """
+    """Check before the work that a plot can be drawn to a path."""
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(f"can't plot to {path}; expected one of {', '.join(_SUFFIXES)}")
     if not path.parent.is_dir():
@@ -40,60 +35,32 @@ def check_plot(path: Path) -> None:
         ) from error
 
 
-def draw(answer: "Answer", path: Path) -> None:
-    """Draw attention of hops to slots and, for generated answers, of words to slots.
-
-    The path was checked by ``check_plot``; ``InputError`` if it can't be written.
-    """
-    _save(_attention(answer), path)
-
-
 def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
     """Draw a reliability diagram; ``InputError`` if no answer had a calibrated confidence."""
+    from matplotlib.figure import Figure
+
     if not evaluation.reliability:
         raise InputError(
             "nothing to plot: no answer had a calibrated confidence; ask about documents "
             "with a reader that 'memnet train confidence' calibrated"
         )
-    _save(_reliability(evaluation), path)
-
-
-def _save(figure: "Figure", path: Path) -> None:
-    suffix = path.suffix.lower()
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png" if suffix == ".png" else "svg", dpi=150)
-    image = buffer.getvalue()
-    if suffix == ".html":
-        svg = image.decode()
-        image = f"<!doctype html>\n<title>memnet</title>\n{svg[svg.index('<svg') :]}".encode()
-    try:
-        path.write_bytes(image)
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror}") from error
-
-
-def _reliability(evaluation: "Evaluation") -> "Figure":
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(5, 5), layout="constrained")
     axis = figure.subplots()
     bins = evaluation.reliability
     largest = max(one.size for one in bins)
     axis.plot([0, 1], [0, 1], color="grey", linestyle="dotted")
-    axis.plot([one.confidence for one in bins], [one.right for one in bins], color="tab:blue")
-    axis.scatter(
-        [one.confidence for one in bins],
-        [one.right for one in bins],
-        s=[20 + 180 * one.size / largest for one in bins],
-    )
+    confidences, rights = [one.confidence for one in bins], [one.right for one in bins]
+    axis.plot(confidences, rights, color="tab:blue")
+    axis.scatter(confidences, rights, s=[20 + 180 * one.size / largest for one in bins])
     for one in bins:
         axis.annotate(str(one.size), (one.confidence, one.right), fontsize="small")
     axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="Confidence", ylabel="Share that is right")
     axis.set_title(f"{evaluation.n} questions, calibration error {evaluation.ece:.3f}")
-    return figure
+    _save(figure, path)
 
 
-def _attention(answer: "Answer") -> "Figure":
+def draw(answer: "Answer", path: Path) -> None:
+    """Draw attention of hops to slots and, for generated answers, of words to slots."""
     from matplotlib.figure import Figure
 
     panels = [
@@ -118,7 +85,18 @@ def _attention(answer: "Answer") -> "Figure":
         axis.set_title(title, fontsize="small")
         axis.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="small")
         axis.set_yticks(range(len(slots)), labels, fontsize="small")
-    return figure
+    _save(figure, path)
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    suffix = path.suffix.lower()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png" if suffix == ".png" else "svg", dpi=150)
+    image = buffer.getvalue()
+    if suffix == ".html":
+        svg = image.decode()
+        image = f"<!doctype html>\n<title>memnet</title>\n{svg[svg.index('<svg') :]}".encode()
+    write_file(path, image)
 
 
 def _slot(weight: "SlotWeight") -> tuple[int, str]:
@@ -142,20 +120,21 @@ def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") 
     alike even so show their ids.
     """
     texts = {item.id: " ".join(item.text.split()) for item in evidence}
-    labels = [shorten(name, _MAX_LABEL) for _, name in slots]
-    shared = _repeated(labels)
-    for index, (slot, name) in enumerate(slots):
+
+    def with_text(label: str, slot: int, name: str) -> str:
         text = texts.get(slot, name)
-        if labels[index] in shared and not name.startswith(text):
-            label = text if text.startswith(name) else f"{shorten(name, _MAX_NAME)}: {text}"
-            labels[index] = shorten(label, _MAX_LABEL)
-    shared = _repeated(labels)
-    for index, (slot, _) in enumerate(slots):
-        if labels[index] in shared:
-            number = f" (slot {slot})"
-            labels[index] = f"{shorten(labels[index], _MAX_LABEL - len(number))}{number}"
+        if name.startswith(text):
+            return label
+        begun = text if text.startswith(name) else f"{shorten(name, _MAX_NAME)}: {text}"
+        return shorten(begun, _MAX_LABEL)
+
+    def with_id(label: str, slot: int, _name: str) -> str:
+        number = f" (slot {slot})"
+        return f"{shorten(label, _MAX_LABEL - len(number))}{number}"
+
+    labels = [shorten(name, _MAX_LABEL) for _, name in slots]
+    for longer in (with_text, with_id):
+        counts = Counter(labels)
+        pairs = zip(labels, slots, strict=True)
+        labels = [longer(one, *slot) if counts[one] > 1 else one for one, slot in pairs]
     return labels
-
-
-def _repeated(labels: Sequence[str]) -> set[str]:
-    return {label for label, count in Counter(labels).items() if count > 1}

@@ -26,14 +26,14 @@ _LOCK_SECONDS = 30.0
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.new_file,
     metavar="FILE",
     help="Require the token that --new-token wrote this file for. Needed if other machines can "
     "reach the server.",
 )
 @click.option(
     "--new-token",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.new_file,
     metavar="FILE",
     help="Make a token, print it once, write its SHA-256 to a new FILE, and exit.",
 )
@@ -97,14 +97,9 @@ def serve(
 @options.reader
 @options.index
 @options.device
-@options.namespace("Read and write only here.")
+@options.namespace(help="Read and write only here.")
 @options.store
-def mcp(
-    read_only: bool,
-    namespace: str | None,
-    store: StorePlace | None,
-    **opening: Any,
-) -> None:
+def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **opening: Any) -> None:
     """Serve the memory over the Model Context Protocol.
 
     An assistant or editor starts this command itself and talks to it over standard input and

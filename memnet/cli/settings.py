@@ -60,9 +60,6 @@ def load_settings(context: click.Context, _option: click.Option, given: Path | N
     """Make a settings file the defaults of all commands; a callback of click.
 
     Without a file it is the user's, which may be missing. Returns the path.
-
-    Raises:
-        InputError: it can't be read, is not valid TOML, or has an unknown key.
     """
     from platformdirs import user_config_path
 
@@ -85,11 +82,7 @@ def load_settings(context: click.Context, _option: click.Option, given: Path | N
 
 
 def _defaults(
-    file: Path,
-    prefix: str,
-    table: Mapping[str, Any],
-    shared: Mapping[str, Any],
-    command: click.Command,
+    file: Path, prefix: str, table: dict[str, Any], shared: dict[str, Any], command: click.Command
 ) -> dict[str, Any]:
     """A table of the file as click's ``default_map``, by the names of parameters."""
     options = options_of(command)
@@ -109,10 +102,7 @@ def _defaults(
 
 
 def _bad_key(
-    where: str,
-    name: str,
-    options: Mapping[str, click.Option],
-    below: Mapping[str, click.Command],
+    where: str, name: str, options: Mapping[str, click.Option], below: Mapping[str, click.Command]
 ) -> str:
     if name in below:
         return f"invalid value of {where!r}; expected a table, [{where}]"

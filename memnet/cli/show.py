@@ -1,5 +1,6 @@
 """Answers, hops and statements for people, on a terminal or in a pipe."""
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -7,31 +8,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.evidence import show_evidence
-from memnet.cli.output import collapse_spaces, is_quiet, source_name, text_line
+from memnet.cli.output import collapse_spaces, shorten, show_note, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.dates import local_time
-from memnet.types import (
-    Answer,
-    Candidate,
-    Change,
-    Eviction,
-    Evidence,
-    Quote,
-    SlotWeight,
-    Statement,
-    StatementChange,
-)
+from memnet.text.english import overlapping, query_terms, sentences
+from memnet.types import Answer, Candidate, Change, Eviction, Evidence, Quote, SlotWeight, Statement
 
+_NOTHING = "Nothing similar is stored."
 _MAX_EVIDENCE = 5
 _MAX_WEIGHTS = 5
 _BAR_WIDTH = 10
+_INDENT = "      "
+_MAX_LINES = 2  # lines of a sentence; a longer one is cropped around the answer
+_SLACK = 12  # characters that wrapping between words and the ellipses may cost
+_MIN_SOURCE = 16  # characters of a source that are shown beside a long title or fact
 # Width of lines in a file or a pipe: their readers need whole ids and texts.
 _UNLIMITED = 100_000
 _CHANGED: dict[Change, str] = {
     "supersede": "superseded", "correct": "corrected", "end": "ended",
     "contradict": "contradicted",
 }  # fmt: skip
+
+_Span = tuple[int, int]
 
 
 def make_console() -> Console:
@@ -61,9 +59,8 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
 
     With ``explained`` also what each hop attended to.
     """
-    if not is_quiet():
-        for note in answer.notes:
-            click.echo(f"Note: {note}.", err=True)
+    for note in answer.notes:
+        show_note(f"Note: {note}.")
     _show_result(make_console(), answer)
     if explained:
         explain(answer)
@@ -71,7 +68,11 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
 
 def explain(answer: Answer) -> None:
     """Print which experts answered, what each hop attended to, and why."""
-    show_experts(answer)
+    if answer.experts:
+        table = _table("Experts", "confidence", what="expert")
+        for expert in answer.experts:
+            table.add_row(_share(expert.weight), expert.name, f"{expert.confidence:.2f}")
+        print_table(make_console(), table)
     show_hops(answer)
 
 
@@ -85,9 +86,7 @@ def _show_result(console: Console, answer: Answer) -> None:
         if answer.candidates and answer.confidence is not None:
             guess = text_line(answer.candidates[0].text)
             console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
-        console.print(
-            "Nearest to the question:" if answer.evidence else "Nothing similar is stored."
-        )
+        console.print("Nearest to the question:" if answer.evidence else _NOTHING)
     else:
         shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
         line = _answer_text(console, answer, shown)
@@ -108,38 +107,160 @@ def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -
     """The answer with its short form marked, if it has one; of facts all values."""
     if answer.kind == "facts" or answer.answer is None:
         return Text(text_line(", ".join(one.text for one in shown)), style="bold")
-    lines = [text_line(line) for line in answer.answer.split("\n") if line.strip()]
-    text = "\n".join(lines)
+    text = "\n".join(text_line(line) for line in answer.answer.split("\n") if line.strip())
     short = text_line(answer.short or "")
     start = text.find(short) if answer.kind == "value" and short != text else -1
     if start < 0 or not short:
         return Text(text, style="bold")
-    bold = console.is_terminal and not console.is_dumb_terminal
-    return (
-        Text(text[:start])
-        .append(short if bold else f"**{short}**", style="bold")
-        .append(text[start + len(short) :])
-    )
+    return Text.assemble(text[:start], _mark(console, short), text[start + len(short) :])
+
+
+def show_evidence(
+    console: Console,
+    number: int,
+    item: Evidence,
+    question: str,
+    answers: Sequence[Candidate],
+    quoted: bool = False,
+) -> None:
+    """Print one piece of evidence under its number, with the answers marked.
+
+    Without an answer in it the sentence closest to the question is shown; of one that the answer
+    quotes already (``quoted``) only the place.
+    """
+    lead = f"  [{number}] hop {item.hop}  "
+    found = _find_answer(item, answers)
+    if item.kind == "fact":
+        whole = (0, len(item.text))
+        text = _highlight(console, item.text, whole, whole, found)
+        source = _fact_source(item)
+        left = console.width - len(lead) - text.cell_len - len(" ()")
+        if left >= min(len(source), _MIN_SOURCE):
+            console.print(Text(lead).append_text(text).append(f" ({_shorten_start(source, left)})"))
+            return
+    room = _MAX_LINES * (console.width - len(_INDENT)) - _SLACK
+    sentence = _sentence(item, found, question)
+    shown = _crop(sentence, found, item.text, max(room, _SLACK))
+    heading = Text(f"{lead}{_heading(item, console.width - len(lead))}")
+    console.print(heading, overflow="ellipsis", no_wrap=True)
+    if quoted:
+        return
+    text = _highlight(console, item.text, sentence, shown, found)
+    for line in text.wrap(console, max(1, console.width - len(_INDENT))):
+        line.rstrip()
+        console.print(Text(_INDENT).append_text(line), no_wrap=True, overflow="ellipsis")
+
+
+def _fact_source(item: Evidence) -> str:
+    """Source and place: a fact has no title that the place could follow."""
+    return ", ".join(filter(None, (source_name(item.source), one_line(item.place or ""))))
+
+
+def _heading(item: Evidence, width: int) -> str:
+    """Title, place and source within a width; a long source loses its first folders."""
+    if item.kind == "fact":
+        return _shorten_start(_fact_source(item), width)
+    source, title = source_name(item.source), one_line(" ".join(item.title.split()))
+    place = one_line(item.place or "")
+    if title.endswith(place) or f" > {place}" in title:  # the headings, which the title has
+        place = ""
+    elif place.startswith(f"{title} > "):  # a section of several that share the slot
+        title = ""
+    if not title and not place:
+        return _shorten_start(source, width)
+    between = len(" ()")
+    least = min(_MIN_SOURCE, width // 2)
+    whole = ", ".join(filter(None, (title, place)))
+    source = _shorten_start(source, max(width - between - len(whole), least))
+    max_length = max(1, width - between - len(source))
+    if title and place and len(whole) > max_length:
+        # The title is cut before the place, which is shorter and says more.
+        room = max(max_length // 2, max_length - len(title) - len(", "))
+        place = _shorten_start(place, room, " > ")
+        title = shorten(title, max(1, max_length - len(place) - len(", ")))
+        whole = f"{title}, {place}"
+    return f"{shorten(whole, max_length)} ({source})"
+
+
+def _shorten_start(path: str, max_length: int, separator: str = os.sep) -> str:
+    """A path without its first parts, or a name without its start, where it is too long."""
+    if len(path) <= max_length:
+        return path
+    end = path[len(path) - max(1, max_length) + 1 :]
+    return f"…{end[max(0, end.find(separator)) :]}"
+
+
+def _find_answer(item: Evidence, answers: Sequence[Candidate]) -> _Span | None:
+    """The span of the first answer that the evidence holds as whole words; at the end of a fact.
+
+    Where the answer was read in this evidence, it is the span that was read.
+    """
+    for read in answers:
+        if read.evidence == item.id and read.start is not None and read.end is not None:
+            return read.start - item.start, read.end - item.start
+        answer = read.text
+        start = item.text.rfind(answer) if item.kind == "fact" else item.text.find(answer)
+        while start >= 0 and answer.strip():
+            end = start + len(answer)
+            if not _is_inside_word(item.text, start) and not _is_inside_word(item.text, end):
+                return start, end
+            start = -1 if item.kind == "fact" else item.text.find(answer, start + 1)
+    return None
+
+
+def _is_inside_word(text: str, offset: int) -> bool:
+    return text[max(0, offset - 1) : offset].isalnum() and text[offset : offset + 1].isalnum()
+
+
+def _sentence(item: Evidence, found: _Span | None, question: str) -> _Span:
+    """The sentence with the answer, else the one that shares most words with the question."""
+    spans = sentences(item.text) if item.kind == "passage" else []
+    if not spans:
+        return 0, len(item.text)
+    if found is not None:
+        inside = [found, *overlapping(spans, *found)]
+        return min(start for start, _ in inside), max(end for _, end in inside)
+    asked = set(query_terms(question))
+    return max(spans, key=lambda span: len(asked & set(query_terms(item.text[slice(*span)]))))
+
+
+def _crop(sentence: _Span, found: _Span | None, text: str, max_length: int) -> _Span:
+    """At most ``max_length`` characters around the answer, or of the start, cut between words."""
+    first, last = sentence
+    if last - first <= max_length:
+        return sentence
+    focus = found or (first, first)
+    end = min(last, max(first + max_length, sum(focus) // 2 + max_length // 2))
+    start = max(first, end - max_length)
+    if start > first:
+        start = text.find(" ", start, max(start, focus[0])) + 1 or start
+    if end < last:
+        space = text.rfind(" ", max(start + 1, focus[1]), end)
+        end = end if space < 0 else space
+    return start, end
+
+
+def _highlight(
+    console: Console, text: str, sentence: _Span, shown: _Span, found: _Span | None
+) -> Text:
+    """The shown part of a sentence as one line, with the answer bold or between asterisks."""
+    (start, end), inside = shown, found or (shown[1], shown[1])
+    first, last = max(start, inside[0]), min(end, inside[1])
+    before = ("…" if start > sentence[0] else "") + collapse_spaces(text[start:first])
+    line = Text(before)
+    if found is not None and first < last:
+        line.append(_mark(console, text_line(text[first:last])))
+        line.append(collapse_spaces(text[last:end]))
+    return line.append("…" if end < sentence[1] else "")
 
 
 def show_found(query: str, evidence: Sequence[Evidence]) -> None:
     """Print the evidence that a search found, all of it."""
     console = make_console()
     if not evidence:
-        console.print("Nothing similar is stored.")
+        console.print(_NOTHING)
     for number, item in enumerate(evidence, start=1):
         show_evidence(console, number, item, query, ())
-
-
-def show_experts(answer: Answer) -> None:
-    """Print the experts that answered, with what decided between them."""
-    if not answer.experts:
-        return
-    table = _table("Experts", "confidence", what="expert")
-    for expert in answer.experts:
-        share = f"{_bar(expert.weight)} {expert.weight:.2f}"
-        table.add_row(share, expert.name, f"{expert.confidence:.2f}")
-    print_table(make_console(), table)
 
 
 def show_hops(answer: Answer) -> None:
@@ -151,45 +272,42 @@ def show_hops(answer: Answer) -> None:
         wanted = f' looked for "{text_line(hop.query)}"' if hop.query else ""
         table = _table(f"Hop {hop.hop}{wanted}", *columns)
         for weight in hop.weights[:_MAX_WEIGHTS]:
-            table.add_row(
-                *_share(weight),
-                *(_parts(weight, answer.hops[0].weights) if scored else ()),
-            )
+            row = [_share(weight.weight), _slot(weight)]
+            if scored:
+                parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
+                row += [*(f"{part:.2f}" for part in parts), _reason(weight, answer.hops[0].weights)]
+            table.add_row(*row)
         print_table(console, table)
     if answer.units:
-        _show_units(console, answer)
+        evidence = {item.id: item for item in answer.evidence}
+        table = _table("Inside the passages", "place", what="text, supporting words marked")
+        for unit in answer.units:
+            item = evidence.get(unit.evidence)
+            place = item.place or item.title if item else source_name(unit.source)
+            table.add_row(_share(unit.weight), _marked_words(console, unit), one_line(place))
+        print_table(console, table)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
-            table.add_row(*_share(weight))
+            table.add_row(_share(weight.weight), _slot(weight))
         print_table(console, table)
-
-
-def _show_units(console: Console, answer: Answer) -> None:
-    """Print what the last hop attended to inside the passages, with the supporting words."""
-    evidence = {item.id: item for item in answer.evidence}
-    table = Table(title="Inside the passages", title_justify="left", box=None, padding=(0, 1))
-    table.add_column("weight", no_wrap=True)
-    table.add_column("text, supporting words marked", overflow="fold")
-    table.add_column("place", overflow="fold")
-    for unit in answer.units:
-        item = evidence.get(unit.evidence)
-        place = item.place or item.title if item else source_name(unit.source)
-        weight = f"{_bar(unit.weight)} {unit.weight:.2f}"
-        table.add_row(weight, _marked_words(console, unit), one_line(place))
-    print_table(console, table)
 
 
 def _marked_words(console: Console, unit: Quote) -> Text:
     """The text of a unit, with its words bold or between asterisks."""
-    bold = console.is_terminal and not console.is_dumb_terminal
-    text, last = Text(), unit.start
+    text, last = Text(), 0
     for word in unit.words:
-        shown = text_line(unit.text[word.start - unit.start : word.end - unit.start])
-        text.append(collapse_spaces(unit.text[last - unit.start : word.start - unit.start]))
-        text.append(shown if bold else f"*{shown}*", style="bold")
-        last = word.end
-    return text.append(collapse_spaces(unit.text[last - unit.start :]))
+        start, end = word.start - unit.start, word.end - unit.start
+        text.append(collapse_spaces(unit.text[last:start]))
+        text.append(_mark(console, text_line(unit.text[start:end]), "*"))
+        last = end
+    return text.append(collapse_spaces(unit.text[last:]))
+
+
+def _mark(console: Console, text: str, signs: str = "**") -> Text:
+    """A text in bold, or between signs where the output knows no bold."""
+    bold = console.is_terminal and not console.is_dumb_terminal
+    return Text(text if bold else f"{signs}{text}{signs}", style="bold")
 
 
 def _table(title: str, *columns: str, what: str = "slot") -> Table:
@@ -197,18 +315,13 @@ def _table(title: str, *columns: str, what: str = "slot") -> Table:
     table.add_column("weight", no_wrap=True)
     table.add_column(what, overflow="fold")
     for column in columns:
-        table.add_column(column, justify="left" if " " in column else "right", overflow="fold")
+        text = column in ("led here by", "place")
+        table.add_column(column, justify="left" if text else "right", overflow="fold")
     return table
 
 
-def _share(weight: SlotWeight) -> tuple[str, str]:
-    slot = one_line(weight.title) or source_name(weight.source)
-    return f"{_bar(weight.weight)} {weight.weight:.2f}", slot
-
-
-def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
-    parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
-    return *(f"{part:.2f}" for part in parts), _reason(weight, known)
+def _slot(weight: SlotWeight) -> str:
+    return one_line(weight.title) or source_name(weight.source)
 
 
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
@@ -223,9 +336,10 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     return f"{name} in {sender}"
 
 
-def _bar(weight: float) -> str:
+def _share(weight: float) -> str:
+    """A weight as a bar and a number."""
     filled = round(weight * _BAR_WIDTH)
-    return "█" * filled + "·" * (_BAR_WIDTH - filled)
+    return f"{'█' * filled}{'·' * (_BAR_WIDTH - filled)} {weight:.2f}"
 
 
 def show_statements(statements: Sequence[Statement]) -> None:
@@ -238,7 +352,14 @@ def show_statements(statements: Sequence[Statement]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for one in statements:
-        lines = (_told(one), *_structure(one), *map(_changed, one.changes))
+        lines = [_told(one)]
+        if one.subject:  # "Ann | moved to | Paris"
+            relation = one.relation if one.polarity else f"not: {one.relation}"
+            parts = filter(None, (one.subject, relation, *one.values))
+            lines.append(f"  {text_line(' | '.join(parts))}")
+        for change in one.changes:
+            by = "" if change.text is None else f' by "{text_line(change.text)}"'
+            lines.append("  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}"))
         table.add_row(Text(_held(one)), Text("\n".join(lines)))
     print_table(console, table)
 
@@ -257,14 +378,6 @@ def _held(one: Statement) -> str:
     return f"{held} (standing)" if one.standing else held
 
 
-def _structure(one: Statement) -> tuple[str, ...]:
-    """Subject, relation and values, where they are known: "Ann | moved to | Paris"."""
-    if not one.subject:
-        return ()
-    relation = one.relation if one.polarity else f"not: {one.relation}"
-    return ("  " + text_line(" | ".join(filter(None, (one.subject, relation, *one.values)))),)
-
-
 def _told(one: Statement) -> str:
     """The text and its source id, with what the text does not say itself."""
     known = [text_line(one.source)]
@@ -273,11 +386,6 @@ def _told(one: Statement) -> str:
     if (told := _day(one.told)) != _day(one.valid_from):
         known.append(f"said {told}")
     return f"{text_line(one.text)}  ({', '.join(known)})"
-
-
-def _changed(change: StatementChange) -> str:
-    by = "" if change.text is None else f' by "{text_line(change.text)}"'
-    return "  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
 
 
 def _day(seconds: float) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli import options
-from memnet.cli.completion import complete_sources
-from memnet.cli.output import source_name, text_line
+from memnet.cli.output import source_name, text_line, write_file
 from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
 from memnet.storage.place import StorePlace, place_name
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.namespace("List only this one.")
+@options.namespace(help="List only this one.")
 @options.store
 @options.as_json
 def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
@@ -71,13 +70,10 @@ def info(store: StorePlace | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument(
-    "source_ids",
-    nargs=-1,
-    required=True,
-    metavar="SOURCE_ID...",
-    shell_complete=complete_sources,
-)
-@options.namespace("Namespace of the sources.  [default: the default one]")
+    "source_ids", nargs=-1, required=True, metavar="SOURCE_ID...",
+    shell_complete=options.complete_sources,
+)  # fmt: skip
+@options.namespace(help="Namespace of the sources.  [default: the default one]")
 @options.store
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace | None) -> None:
     """Remove documents and fact files with everything made from them.
@@ -135,7 +131,7 @@ def verify(repair: bool, store: StorePlace | None) -> int:
 
 
 @click.command("export")
-@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("bundle", type=options.new_file)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @options.store
 def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
@@ -158,9 +154,9 @@ def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
 
 
 @click.command("import")
-@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("bundle", type=options.new_file)
 @options.encoder(
-    "Its encoder: a sentence-transformers model, or static.  [default: all-MiniLM-L6-v2]"
+    help="Its encoder: a sentence-transformers model, or static.  [default: all-MiniLM-L6-v2]"
 )
 @options.store
 def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) -> None:
@@ -181,13 +177,7 @@ def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) ->
 
 
 @click.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="File to write, such as encoder.onnx.",
-)
+@options.out_file(metavar="FILE", help="File to write, such as encoder.onnx.")
 def encoder(out: Path) -> None:
     """Write the default encoder in eight bits as an ONNX file (needs 'memnet[onnx]').
 
@@ -202,18 +192,13 @@ def encoder(out: Path) -> None:
     from memnet.encoders.weights import checked_folder
 
     model = encoder_model(checked_folder() / "model.safetensors", "int8")
-    try:
-        out.write_bytes(model)
-    except OSError as error:
-        raise InputError(
-            f"{out} can't be written ({error.strerror or error}); choose another --out"
-        ) from error
+    write_file(out, model)
     click.echo(f"{out}: {len(model):,} bytes; ids [B, T] int64 -> vectors [B, 384] float32")
 
 
 @click.command()
-@click.argument("source", type=options.StorePlaceType(), metavar="FROM")
-@click.argument("target", type=options.StorePlaceType(), metavar="TO")
+@click.argument("source", type=options.place, metavar="FROM")
+@click.argument("target", type=options.place, metavar="TO")
 def copy(source: StorePlace, target: StorePlace) -> None:
     """Copy a whole memory: a folder, or postgresql://HOST/DATABASE, to another of either.
 

@@ -18,6 +18,7 @@ _LINES = {
     "supersede": '"{other_text}" by "{text}" ({source})',
     "correct": '"{other_text}" by "{text}" ({source})',
     "end": '"{other_text}" by "{text}"',
+    "contradict": '"{other_text}" and "{text}" ({source})',
     "erase": '"{other_text}"',
     "evict": '"{other_text}"',
 }
@@ -33,7 +34,7 @@ _LINES = {
 )
 @click.option("--standing", is_flag=True, help="Never evict it.")
 @options.capacity("statements", "MEMNET_TELL_CAPACITY")
-@options.namespace("Namespace to write to, or to look in.")
+@options.namespace(help="Namespace to write to, or to look in.")
 @options.store
 @options.as_json
 def tell(
@@ -60,7 +61,7 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with options.open_engine(store, create=True, told=capacity) as engine:
+        with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
         show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:
@@ -82,17 +83,14 @@ def show_report(report: "TellReport", as_json: bool) -> None:
 def _decision_line(decision: "Decision") -> str:
     """A decision and its reason; a contradiction as a question."""
     texts = {name: text_line(str(value)) for name, value in decision.model_dump().items()}
+    reason = decision.reason
     if decision.action == "contradict":
-        reason = decision.reason.rstrip(".")
-        return text_line(
-            '{action:<10} "{other_text}" and "{text}" ({source}): '.format_map(texts)
-            + f"{reason}; which one is right?"
-        )
-    return f"{decision.action:<10} {_LINES[decision.action].format_map(texts)}: {decision.reason}"
+        reason = text_line(f"{reason.rstrip('.')}; which one is right?")
+    return f"{decision.action:<10} {_LINES[decision.action].format_map(texts)}: {reason}"
 
 
 @click.command()
-@options.namespace("Namespace of the statements.")
+@options.namespace(help="Namespace of the statements.")
 @options.store
 @options.as_json
 def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
@@ -123,7 +121,7 @@ def show_undone(report: "UndoReport") -> None:
 
 @click.command("history")
 @click.argument("name", required=False)
-@options.namespace("Search only here.")
+@options.namespace(help="Search only here.")
 @options.store
 @options.as_json
 def history(

@@ -1,17 +1,16 @@
 """``memnet train text``, ``reader``, ``questions`` and ``confidence``: answers about documents."""
 
-import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memnet.cli import options
-from memnet.cli.output import show_note
+from memnet.cli.output import show_note, write_file
 from memnet.cli.train import (
     ProgressLines,
-    dev_option,
+    files_option,
     out_option,
     own_out_option,
     read_all,
@@ -19,7 +18,6 @@ from memnet.cli.train import (
     show_result,
     threads_option,
     train,
-    train_option,
 )
 from memnet.learning import counted
 from memnet.storage.place import StorePlace
@@ -68,12 +66,7 @@ def text(
     with options.open_engine(store, model="untrained", device=device) as engine:
         folder = out or engine.store.models.folder("text")
         report = train_text(
-            engine,
-            groups,
-            out,
-            seed=seed,
-            on_stage=show_note,
-            on_progress=ProgressLines(),
+            engine, groups, out, seed=seed, on_stage=show_note, on_progress=ProgressLines()
         )
     show_result(
         as_json,
@@ -84,13 +77,13 @@ def text(
     )
     if report.unusable and not as_json:
         show_note(
-            f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
+            f"{report.unusable} questions give no stored document as 'gold'; they were left out."
         )
 
 
 @train.command()
-@train_option("Examples to learn from")
-@dev_option("examples")
+@files_option("train", "Examples to learn from")
+@files_option("dev", "Other examples, to choose the best weights by")
 @out_option
 @click.option(
     "--start",
@@ -139,18 +132,13 @@ def reader(
     train_files: tuple[Path, ...],
     dev_files: tuple[Path, ...],
     out: Path,
-    start: Path | None,
     made: int,
     found: bool,
-    passes: int | None,
-    learning_rate: float | None,
-    dropout: float,
-    bfloat16: bool,
-    threads: int | None,
     seed: int,
     device: str | None,
     store: StorePlace | None,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Train a reader of short answers, to be used with --reader.
 
@@ -165,7 +153,6 @@ def reader(
       memnet train reader --train train.jsonl --dev dev.jsonl --out my-reader
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.runtime.device import find_device
     from memnet.training import (
         read_reader_examples,
@@ -189,16 +176,11 @@ def reader(
         dev,
         out,
         generated=generated,
-        start=start,
         seed=seed,
-        passes=passes,
-        learning_rate=learning_rate,
-        dropout=dropout,
-        bfloat16=bfloat16,
         on_epoch=_show,
-        threads=threads,
         device=find_device(options.device_name(device)),
         on_progress=lines,
+        **settings,
     )
     show_result(
         as_json,
@@ -208,12 +190,7 @@ def reader(
 
 
 @train.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="File of the questions; an existing one is replaced.",
-)
+@options.out_file(help="File of the questions; an existing one is replaced.")
 @options.store
 @options.as_json
 def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
@@ -239,12 +216,7 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
             "no heading of the documents makes a question; expected some like 'Installing plugins'"
         )
     lines = "".join(example.model_dump_json() + "\n" for example in examples)
-    try:
-        out.write_text(lines, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{out} can't be written ({error.strerror or error}); choose another --out"
-        ) from error
+    write_file(out, lines.encode())
     kinds = Counter(example.kind or "other" for example in examples)
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     show_result(
@@ -256,28 +228,18 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
 
 def _show(report: "EpochReport") -> None:
     scores = ", ".join(f"{name} {100 * (1 - lost):.1f} %" for name, lost in report.errors.items())
-    show_note(
-        f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s",
-    )
+    show_note(f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s")
 
 
 @train.command()
-@train_option("Questions that the reader was not trained on")
+@files_option("train", "Questions that the reader was not trained on")
 @out_option
 @options.model
 @options.reader
 @options.device
 @options.store
 @options.as_json
-def confidence(
-    train_files: tuple[Path, ...],
-    out: Path,
-    model: str,
-    reader: str,
-    device: str | None,
-    store: StorePlace | None,
-    as_json: bool,
-) -> None:
+def confidence(train_files: tuple[Path, ...], out: Path, as_json: bool, **opening: Any) -> None:
     """Learn how often the reader is right about the documents of a store.
 
     Each file has a JSON object a line: {"question", "answers": [...]}; no answers where the store
@@ -292,7 +254,7 @@ def confidence(
     from memnet.training import calibrate
 
     questions = read_all(train_files, read_questions)
-    with options.open_engine(store, model=model, reader=reader, device=device) as engine:
+    with options.open_engine(**opening) as engine:
         report = calibrate(engine, questions, out, on_progress=ProgressLines())
     show_result(
         as_json,

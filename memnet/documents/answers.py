@@ -12,8 +12,7 @@ from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
-from memnet.reader.decompose import Decomposer, Resolved
-from memnet.reader.decompose.english import EnglishDecomposer
+from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
@@ -25,7 +24,6 @@ from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
-_ENGLISH = EnglishDecomposer()
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
@@ -33,10 +31,8 @@ _ENGLISH = EnglishDecomposer()
 _MIN_SUPPORT = 0.5
 
 
-# Facts that are read to see whether they answer.
-_READ_FACTS = 10
-# Probability of an answer, by the reader, from which they do.
-_ANSWERED = 0.5
+_READ_FACTS = 10  # Facts that are read to see whether they answer
+_ANSWERED = 0.5  # Probability of an answer, by the reader, from which they do
 
 
 class TextAnswers:
@@ -51,7 +47,6 @@ class TextAnswers:
         name: str,
         config: Config,
         on_read: Callable[[Mapping[int, float]], None],
-        decomposer: Decomposer | None = _ENGLISH,
         full: FullVectors | None = None,
     ) -> None:
         """Join a memory and a controller.
@@ -62,12 +57,9 @@ class TextAnswers:
             controller: trained or not.
             reader: of short answers; where it has no weights, sentences are the answers.
             name: of the model, as answers give it.
-            config: settings.
+            config: settings; they may switch the rules of English off.
             on_read: given the attention weights of statements and messages after each question.
-            decomposer: splits questions into parts; None, or rules that are switched off in the
-                settings, read all questions as they are.
-            full: encodes the best passages of a hop, where the stored vectors are quick ones; None
-                to leave these as they are.
+            full: encodes the best passages of a hop, where the stored vectors are quick ones.
         """
         self._name = name
         self._reader = reader
@@ -77,7 +69,6 @@ class TextAnswers:
         self._config = config
         self._threads = config.cores()
         self._on_read = on_read
-        self._decomposer = decomposer if config.answer.rules else None
         self._full = full
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
@@ -189,8 +180,10 @@ class TextAnswers:
             by_facts = read_facts(text, facts, self._config.answer)
             if not self._answered_by(text, by_facts.support):
                 by_facts = Prediction()
-            compares = self._decomposer is not None and self._decomposer.is_comparison(text)
-            if not compares and _names_subject(text, by_facts):
+            compares = self._config.answer.rules and english.is_comparison(text)
+            subjects = {item.slot.title for item in by_facts.support}
+            named = any(f" {normalise(one)} " in f" {normalise(text)} " for one in subjects)
+            if named and not compares:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         first = passages[: self._config.answer.passages]
@@ -213,16 +206,13 @@ class TextAnswers:
         supported = max(item.similarity for item in first) >= settings.support_floor
         loaded = self._reader.load(settings.tokens, self._threads)
         if loaded is None:
+            if not supported:
+                return Prediction()
             found = rank_sentences(text, first, settings)[: settings.passages]
             [own] = (item for item in first if item.slot.id == found[0].evidence)
-            start, end = (
-                (found[0].start or 0) - own.slot.start,
-                (found[0].end or 0) - own.slot.start,
-            )
-            shown = quote_around(own, start, end)
-            return (
-                Prediction(found, (own,), "statement", quotes=shown) if supported else Prediction()
-            )
+            start = (found[0].start or 0) - own.slot.start
+            shown = quote_around(own, start, start + len(found[0].text))
+            return Prediction(found, (own,), "statement", quotes=shown)
         prediction = self._read_spans(text, passages, loaded.reader, retrieval)
         threshold = settings.threshold
         if not supported:
@@ -239,12 +229,12 @@ class TextAnswers:
         reading = in_background(reader.read, text, [item.passage for item in first])
         resolved: list[Resolved] = []
         further = compared = None
-        if self._decomposer is not None:
-            resolved = answer_parts(text, passages, reader, self._decomposer, retrieval)
+        if self._config.answer.rules:
+            resolved = answer_parts(text, passages, reader, retrieval)
             if resolved:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
-            compared = self._decomposer.compare(text, passages, reader, retrieval.look_up)
+            compared = english.compare(text, passages, reader, retrieval.look_up)
         return predict_spans(
             text, first, reading.result(), resolved, further, compared, self._config.answer.rules
         )
@@ -270,15 +260,8 @@ def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig)
     """The values of all facts that share subject, relation and direction with the best one.
 
     What the question names is not its answer: a fact read backwards ("Orre calls, read backwards,
-    the Morning Petrel") shares its relation with the fact that is asked for.
-
-    Args:
-        question: as asked.
-        facts: best first.
-        config: how close the relation of the best fact must be to the question.
-
-    Returns:
-        Distinct values, best first; none when the best fact is not about the question.
+    the Morning Petrel") shares its relation with the fact that is asked for. There are none where
+    the best of ``facts``, which stand best first, is not about the question.
     """
     asked = f" {normalise(question)} "
     facts = [item for item in facts if f" {normalise(item.slot.value)} " not in asked]
@@ -296,24 +279,15 @@ def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig)
     )
 
 
-def _names_subject(question: str, by_facts: Prediction) -> bool:
-    """Whether a question names the subject of the facts that answer it."""
-    return bool(by_facts.support) and (
-        f" {normalise(by_facts.support[0].slot.title)} " in f" {normalise(question)} "
-    )
-
-
 def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) -> Prediction:
     """The one of three ways of reading that answers a question."""
-    if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
+    # Without a reader, the last hop attends to all.
+    if by_cell.candidates and (
+        read.abstained or not read.attended or any(map(by_cell.quotes[0].overlaps, read.attended))
+    ):
         return by_cell
     unsure = read.abstained or not read.candidates or read.confidence is None
     return by_facts if by_facts.candidates and unsure else read
-
-
-def _attends(read: Prediction, quotation: Quotation) -> bool:
-    """Whether a quotation is among what the last hop attended to; without a reader, all is."""
-    return not read.attended or any(map(quotation.overlaps, read.attended))
 
 
 def rank_evidence(
@@ -322,13 +296,8 @@ def rank_evidence(
     """All evidence of a question, best first.
 
     Every slot counts by the most attention that a hop paid to it, for a sub-question times the
-    probability of its answer. What the answer was read or judged by comes first; only a passage
-    that had far more attention than that of the answer stands before it.
-
-    Args:
-        ranked: what the hops for the whole question found, best first.
-        resolved: what the hops for its parts attended to.
-        support: the slots that the answer was read or judged by, its own first.
+    probability of its answer. What the answer was read or judged by (``support``) comes first; only
+    a passage that had far more attention than that of the answer stands before it.
     """
     slots = {item.slot.id: item for item in ranked}
     weights = {item.slot.id: item.attention for item in ranked}

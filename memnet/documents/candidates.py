@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,161 +14,122 @@ from memnet.ingest.slots import passage_key
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
 from memnet.text.names import maximal_names
 
-# A name that more slots mention links none of them by being mentioned.
-_MAX_SHARING = 20
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+
+_MAX_SHARING = 20  # A name that more slots mention links none of them by being mentioned
 # Max. characters of a rescored passage with its title: it takes 7 to 9 ms of processor time.
 _RESCORED_CHARACTERS = 400
-# Words on each side of a name that stand near it.
-_NEAR = 12
+_NEAR = 12  # Words on each side of a name that stand near it
 
 
 class SlotFeature(IntEnum):
     """Columns of ``Candidates.features``."""
 
-    DENSE = 0
-    """Cosine of question and key; for a fact, of question and relation."""
-    LEXICAL = 1
-    """BM25 over the best BM25 of the question."""
-    NAMED = 2
-    """1 where the question names what the slot is about."""
-    NAMED_WORDS = 3
-    """Words in that name / 3."""
-    NAMED_SHARE = 4
-    """1 over the number of slots of that name."""
-    PART_OF_NAME = 5
-    """As ``NAMED_WORDS``, for names inside longer ones too."""
-    COVERED = 6
-    """Share of the question's words that the slot contains, weighted by IDF."""
-    PREVIOUS = 7
-    """Its logit of the last hop less the best one, a tenth of it and at least -1."""
+    DENSE = 0  # Cosine of question and key; for a fact, of question and relation
+    LEXICAL = 1  # BM25 over the best BM25 of the question
+    NAMED = 2  # 1 where the question names what the slot is about
+    NAMED_WORDS = 3  # Words in that name / 3
+    NAMED_SHARE = 4  # 1 over the number of slots of that name
+    PART_OF_NAME = 5  # As ``NAMED_WORDS``, for names inside longer ones too
+    COVERED = 6  # Share of the question's words that the slot contains, weighted by IDF
+    PREVIOUS = 7  # Its logit of the last hop less the best one, a tenth of it and at least -1
 
 
 class LinkKind(IntEnum):
     """How a link leads from an attended slot, its sender, to a candidate."""
 
-    KEY = 0
-    """The sender mentions what the candidate is about."""
-    SHARED = 1
-    """Both mention one name."""
-    BACK = 2
-    """The candidate mentions what the sender is about."""
+    KEY = 0  # The sender mentions what the candidate is about
+    SHARED = 1  # Both mention one name
+    BACK = 2  # The candidate mentions what the sender is about
 
 
 class LinkFeature(IntEnum):
     """Columns of ``Links.features``."""
 
-    KEY = 0
-    """One-hot kind of the link (3 columns)."""
+    KEY = 0  # One-hot kind of the link (3 columns)
     SHARED = 1
     BACK = 2
-    MENTIONS = 3
-    """Logarithm of how many slots mention the name."""
-    SLOTS = 4
-    """Logarithm of how many slots are about it."""
-    WORDS = 5
-    """Words in the name / 3."""
-    ASKED = 6
-    """Share of the name's words that the question contains."""
-    POSITION = 7
-    """Where the sender first mentions the name, 0 start to 1 end."""
-    NEAR = 8
-    """Share of the question's words that stand near it there."""
-    STRENGTH = 9
-    """Attention to the sender over the best slot's."""
-    RANK = 10
-    """Of the sender, in tens."""
-    SENDER_NAMED = 11
-    """1 where the question names what the sender is about."""
+    MENTIONS = 3  # Logarithm of how many slots mention the name
+    SLOTS = 4  # Logarithm of how many slots are about it
+    WORDS = 5  # Words in the name / 3
+    ASKED = 6  # Share of the name's words that the question contains
+    POSITION = 7  # Where the sender first mentions the name, 0 start to 1 end
+    NEAR = 8  # Share of the question's words that stand near it there
+    STRENGTH = 9  # Attention to the sender over the best slot's
+    RANK = 10  # Of the sender, in tens
+    SENDER_NAMED = 11  # 1 where the question names what the sender is about
+    # Share of the question's words, without its names, that the candidate contains and the sender
+    # does not
     BEYOND = 12
-    """Share of the question's words, without its names, that the candidate contains and the sender
-    does not."""
-    TOGETHER = 13
-    """Share of the question's words that one of the two contains."""
-    LIKENESS = 14
-    """Cosine of the two keys."""
-    DENSE = 15
-    """As of the candidate."""
+    TOGETHER = 13  # Share of the question's words that one of the two contains
+    LIKENESS = 14  # Cosine of the two keys
+    DENSE = 15  # As of the candidate
 
 
 @dataclass(frozen=True)
 class QueryState:
     """What a hop leaves for the next one. The query vector stays that of the question."""
 
+    # The slots that the last hop attended to most, best first: the senders of links
     attended: tuple[int, ...] = ()
-    """The slots that the last hop attended to most, best first: the senders of links."""
+    # For each slot that the last hop scored its logit less the best one's: at most 0
     logits: Mapping[int, float] | None = None
-    """For each slot that the last hop scored its logit less the best one's: at most 0."""
 
 
 @dataclass(frozen=True)
 class Links:
     """Ways from attended slots to candidates. E = links."""
 
-    candidate: NDArray[np.int64]
-    """[E] int64: index among the candidates."""
-    sender: NDArray[np.int64]
-    """[E] int64: slot id."""
-    kind: NDArray[np.int64]
-    """[E] int64: a ``LinkKind``."""
-    features: NDArray[np.float32]
-    """[E, G] float32: see ``LinkFeature``."""
-    names: tuple[str, ...]
-    """[E] the name that links."""
+    candidate: IntArray  # [E] index among the candidates
+    sender: IntArray  # [E] slot id
+    kind: IntArray  # [E] a ``LinkKind``
+    features: FloatArray  # [E, G] see ``LinkFeature``
+    names: tuple[str, ...]  # [E] the name that links
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The slots that addressing picked, with what each way of addressing says of them."""
 
-    ids: tuple[int, ...]
-    """[K] slot ids, each once."""
-    features: NDArray[np.float32]
-    """[K, F] float32: see ``SlotFeature``."""
+    ids: tuple[int, ...]  # [K] slot ids, each once
+    features: FloatArray  # [K, F] see ``SlotFeature``
+    # [K] the name by which the question names what the slot is about, if it does
     named: tuple[str | None, ...]
-    """[K] the name by which the question names what the slot is about, if it does."""
+    # [K] True for facts, whose ``DENSE`` compares the question with the relation only
     is_fact: NDArray[np.bool_]
-    """[K] bool: True for facts, whose ``DENSE`` compares the question with the relation only."""
     links: Links
-    messages: "MessageFeatures | None" = None
-    """None where no message is among them."""
+    messages: "MessageFeatures | None" = None  # None where no message is among them
 
 
 class MessageFeatures(NamedTuple):
     """What is known of those of K candidates that are messages of a conversation."""
 
-    is_message: NDArray[np.bool_]
-    """[K] bool; the others are 0 where it is False."""
-    dense: NDArray[np.float32]
-    """[K] float32: cosine of the key and the question without the names of speakers."""
-    lexical: NDArray[np.float32]
-    """[K] float32: BM25 for that question, over its best one."""
-    speaker: NDArray[np.float32]
-    """[K] float32: 1 where somebody speaks whom the question asks about, if not about all."""
-    day: NDArray[np.float32]
-    """[K] float32: 1 on a day that the question names, a half on the days beside it."""
-    beside: NDArray[np.int64]
-    """[2, P] int64: pairs of messages, by their indices, that follow each other in a session."""
-    session: NDArray[np.int64]
-    """[K] int64: number of the session and day of each message, counted from 0; 0 for others."""
-    asks: NDArray[np.bool_]
-    """[K] bool: whether the message ends with a question mark."""
-    characters: NDArray[np.float32]
-    """[K] float32: length of its text; 0 for others."""
+    is_message: NDArray[np.bool_]  # [K] the others are 0 where it is False
+    dense: FloatArray  # [K] cosine of the key and the question without the names of speakers
+    lexical: FloatArray  # [K] BM25 for that question, over its best one
+    # [K] 1 where somebody speaks whom the question asks about, if not about all
+    speaker: FloatArray
+    day: FloatArray  # [K] 1 on a day that the question names, a half on the days beside it
+    # [2, P] pairs of messages, by their indices, that follow each other in a session
+    beside: IntArray
+    # [K] number of the session and day of each message, counted from 0; 0 for others
+    session: IntArray
+    asks: NDArray[np.bool_]  # [K] whether the message ends with a question mark
+    characters: FloatArray  # [K] length of its text; 0 for others
 
 
 class Scores(NamedTuple):
     """What a controller makes of K candidates."""
 
-    dense: NDArray[np.float32]
-    """[K] float32: the part of the score by vectors, in the unit of a cosine; so the next three."""
-    lexical: NDArray[np.float32]
-    symbolic: NDArray[np.float32]
-    learned: NDArray[np.float32]
-    """What training added to the three ways of addressing."""
-    link: NDArray[np.int64]
-    """[K] int64: the strongest link to each candidate, -1 where there is none."""
+    # [K] the part of the score by vectors, in the unit of a cosine; so the next three
+    dense: FloatArray
+    lexical: FloatArray
+    symbolic: FloatArray
+    learned: FloatArray  # What training added to the three ways of addressing
+    link: IntArray  # [K] the strongest link to each candidate, -1 where there is none
 
-    def total(self) -> NDArray[np.float32]:
+    def total(self) -> FloatArray:
         """[K] float32."""
         return self.dense + self.lexical + self.symbolic + self.learned
 
@@ -181,10 +141,8 @@ class Link(NamedTuple):
     slot: int
     kind: LinkKind
     name: str
-    mentions: int
-    """Slots that mention the name, counted up to one more than may share it."""
-    slots: int
-    """Slots that are about it."""
+    mentions: int  # Slots that mention the name, counted up to one more than may share it
+    slots: int  # Slots that are about it
 
 
 def find_links(
@@ -214,13 +172,12 @@ def find_links(
                 for slot in reached.get(name, ()):
                     way = sender, slot, kind
                     other = best.get(way)
-                    if slot != sender and (other is None or _is_rarer(name, mentions, other)):
+                    rarity = mentions, -len(name)
+                    if slot != sender and (
+                        other is None or rarity < (other.mentions, -len(other.name))
+                    ):
                         best[way] = Link(sender, slot, kind, name, mentions, slots)
     return list(best.values())
-
-
-def _is_rarer(name: str, mentions: int, other: Link) -> bool:
-    return (mentions, -len(name)) < (other.mentions, -len(other.name))
 
 
 def links_with_features(
@@ -228,23 +185,18 @@ def links_with_features(
     state: QueryState,
     question: Question,
     ids: Sequence[int],
-    vectors: NDArray[np.float32],
-    dense: NDArray[np.float32],
-    occurs: NDArray[np.float32],
+    vectors: FloatArray,
+    dense: FloatArray,
+    occurs: FloatArray,
 ) -> Links:
-    """What is known of some links.
+    """What is known of E links between K candidates ``ids``, which ``state`` sends.
 
-    Args:
-        links: E of them; their senders and slots are among the candidates.
-        state: whose attended slots send them.
-        question: that is asked.
-        ids: K candidates.
-        vectors: [K, D] float32: their keys.
-        dense: [K] float32: their cosines with the question.
-        occurs: [K, T] float32: the question's words that they contain.
+    ``vectors`` [K, D] are their keys, ``dense`` [K] the cosines with the question, and ``occurs``
+    [K, T] says which of the question's words each contains; all float32.
     """
     if not links:
-        return _no_links()
+        none = np.zeros(0, np.int64)
+        return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())
     index = {slot: i for i, slot in enumerate(ids)}
     sender = np.array([index[link.sender] for link in links], np.int64)
     slot = np.array([index[link.slot] for link in links], np.int64)
@@ -292,25 +244,11 @@ def _name_features(sender: int, name: str, question: Question) -> tuple[float, .
     return len(words) / 3, terms.share_of(words), position / length, terms.share_in(around)
 
 
-@cache
-def _no_links() -> Links:
-    none = np.zeros(0, np.int64)
-    return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())
+def nearest_to_cutoff(logits: FloatArray, read: int, count: int) -> IntArray:
+    """Positions of the ``count`` candidates of which it is least certain whether they are read.
 
-
-def nearest_to_cutoff(logits: NDArray[np.float32], read: int, count: int) -> NDArray[np.int64]:
-    """Positions of the candidates of which it is least certain whether they are read.
-
-    Their logits are nearest to the middle between the last that is read and the next one. Where all
-    are read, these are all of them.
-
-    Args:
-        logits: [K] float32, falling.
-        read: how many are read.
-        count: how many to give.
-
-    Returns:
-        [A] int64, rising; A is at most ``count`` if there are more than ``read`` candidates.
+    Their logits, of [K] falling ones, are nearest to the middle between the last that is read and
+    the next one. Where all are read, these are all of them. [A] int64, rising.
     """
     if len(logits) <= read:
         return np.arange(len(logits) if count else 0)
@@ -318,21 +256,14 @@ def nearest_to_cutoff(logits: NDArray[np.float32], read: int, count: int) -> NDA
     return np.sort(np.argsort(np.abs(logits - middle), kind="stable")[:count])
 
 
-def rescore(candidates: Candidates, best: NDArray[np.int64], question: Question) -> Candidates:
-    """Candidates, some of which are compared with the question by newly encoded vectors.
+def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candidates:
+    """Candidates, some of which (``best``, [A] int64) are compared by newly encoded vectors.
 
     They stay as they are where all of their vectors are full, or the question has nothing to encode
-    them by.
-
-    The new cosines are shifted by one constant, so that their mean stays: quick vectors lie nearer
-    to the question or farther from it as a whole, and what is compared again is to change places
-    among itself. Those of full vectors are shifted along, so that all of these are compared in
-    full. Facts, whose keys are few words, and messages stay as they are.
-
-    Args:
-        candidates: of a hop.
-        best: [A] int64: indices of those to compare, such as ``nearest_to_cutoff`` gives.
-        question: that is asked; its ``full`` encodes their keys.
+    them by. The new cosines are shifted by one constant, so that their mean stays: quick vectors
+    lie nearer to the question or farther from it as a whole, and what is compared again is to
+    change places among itself. Those of full vectors are shifted along, so that all of these are
+    compared in full. Facts, whose keys are few words, and messages stay as they are.
     """
     full = question.full
     if full is None:

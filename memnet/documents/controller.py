@@ -13,6 +13,8 @@ from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoi
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
+    FloatArray,
+    IntArray,
     LinkFeature,
     LinkKind,
     Links,
@@ -22,16 +24,16 @@ from memnet.documents.candidates import (
     SlotFeature,
 )
 
-FloatArray = NDArray[np.float32]
+_Arrays = Mapping[str, NDArray[Any]]
 
-# Kind of the model, as the description of its checkpoint gives it.
-KIND = "text"
-# Width of a correction's hidden layer.
-HIDDEN = 16
-# Attention below which a gradient would be lost in rounding.
-MIN_ATTENTION = 1e-6
-# Characters from which the length of a message says nothing more.
-_LONG_MESSAGE = 300
+KIND = "text"  # Kind of the model, as the description of its checkpoint gives it
+HIDDEN = 16  # Width of a correction's hidden layer
+# Arrays of a correction.
+_CORRECTION = (
+    "shift", "scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias",
+)  # fmt: skip
+MIN_ATTENTION = 1e-6  # Attention below which a gradient would be lost in rounding
+_LONG_MESSAGE = 300  # Characters from which the length of a message says nothing more
 
 
 class TextController:
@@ -49,18 +51,10 @@ class TextController:
     after each read.
     """
 
-    def __init__(self, config: HopConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
-        """Take weights.
-
-        Args:
-            config: gives the starting weights.
-            arrays: learned weights, float32, with the names and shapes that ``arrays`` gives; None
-                for the starting ones.
-        """
+    def __init__(self, config: HopConfig, arrays: _Arrays | None = None) -> None:
+        """Take learned weights as ``arrays`` gives them; None for those of the configuration."""
         self.config = config
         self._arrays = _untrained(config) if arrays is None else dict(arrays)
-        self._first = _HopScorer(_under("first.", self._arrays))
-        self._later = _HopScorer(_under("later.", self._arrays))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All weights by name, float32."""
@@ -68,8 +62,8 @@ class TextController:
 
     def score(self, candidates: Candidates, hop: int) -> Scores:
         """Score the candidates of a hop; hops are counted from 0."""
-        scorer = self._later if hop else self._first
-        scores = scorer.score(candidates.features, candidates.links)
+        prefix = "later." if hop else "first."
+        scores = _hop_scores(self._arrays, prefix, candidates.features, candidates.links)
         if candidates.is_fact.any() or candidates.messages is not None:
             scores = self._comparable(scores, candidates)
         return scores
@@ -79,12 +73,7 @@ class TextController:
         return scores.total() / np.float32(self.config.temperature)
 
     def update(self, ids: Sequence[int], logits: FloatArray) -> QueryState:
-        """The state after a hop.
-
-        Args:
-            ids: [K] the slots that were scored, best first.
-            logits: [K] float32, in that order.
-        """
+        """The state after a hop over slots ``ids``, best first, with their logits [K] float32."""
         relative = (logits - logits[:1]).tolist()
         attended = tuple(ids[: self.config.attended])
         return QueryState(attended, dict(zip(ids, relative, strict=True)))
@@ -142,14 +131,10 @@ class TextController:
     def _context(self, found: NDArray[np.floating[Any]], messages: MessageFeatures) -> FloatArray:
         """What the messages around each are worth, and its length: [K] float32.
 
-        A question and its reply are one exchange: what is found gives a share to those beside it,
-        and more to the reply where it asks. A session that holds nothing of what is asked counts
-        against its messages; the best session changes nothing, so that messages stay comparable
-        with other slots.
-
-        Args:
-            found: [K] float32: cosine and BM25 of each message, weighted.
-            messages: the same K.
+        A question and its reply are one exchange: what is ``found``, [K] cosine and BM25 weighted,
+        gives a share to those beside it, and more to the reply where it asks. A session that holds
+        nothing of what is asked counts against its messages; the best session changes nothing, so
+        that messages stay comparable with other slots.
         """
         config, own, (one, other) = self.config, messages.is_message, messages.beside
         exchange, reply = np.zeros_like(found), np.zeros_like(found)
@@ -169,79 +154,56 @@ class TextController:
         return worth
 
 
-class _HopScorer:
-    """The weights of one hop. K = candidates, E = links, F and G = features of each."""
-
-    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
-        self._weights = arrays["weights"]
-        self._correction = _Corrector(_under("correction.", arrays))
-        links = _under("links.", arrays)
-        self._links = _LinkScorer(links) if links else None
-
-    def score(self, features: FloatArray, links: Links) -> Scores:
-        """Score candidates of features [K, F] float32 with links to them."""
-        weighted = features * self._weights
-        symbolic = weighted[:, SlotFeature.NAMED]
-        if self._links is None:
-            linked, best = features[:, :0], np.full(len(features), -1)
-        else:
-            worth, linked, best = self._links.follow(links, len(features))
-            symbolic = symbolic + worth
-        others = weighted[:, SlotFeature.NAMED + 1 :].sum(axis=1)
-        learned = self._correction(features, linked) + others
-        dense, lexical = weighted[:, SlotFeature.DENSE], weighted[:, SlotFeature.LEXICAL]
-        return Scores(dense, lexical, symbolic, learned, best)
+def _hop_scores(arrays: _Arrays, prefix: str, features: FloatArray, links: Links) -> Scores:
+    """Scores of candidates of features [K, F] with links to them, by the weights of one hop."""
+    weighted = features * arrays[f"{prefix}weights"]
+    symbolic = weighted[:, SlotFeature.NAMED]
+    linked, best = features[:, :0], np.full(len(features), -1)
+    if f"{prefix}links.weights" in arrays:
+        worth, linked, best = _follow(arrays, f"{prefix}links.", links, len(features))
+        symbolic = symbolic + worth
+    others = weighted[:, SlotFeature.NAMED + 1 :].sum(axis=1)
+    learned = _corrected(arrays, f"{prefix}correction.", features, linked) + others
+    dense, lexical = weighted[:, SlotFeature.DENSE], weighted[:, SlotFeature.LEXICAL]
+    return Scores(dense, lexical, symbolic, learned, best)
 
 
-class _LinkScorer:
-    """How far each link is to be followed, and what that is worth."""
+def _follow(
+    arrays: _Arrays, prefix: str, links: Links, candidates: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Follow the links of a hop to K candidates.
 
-    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
-        self._weights = arrays["weights"]
-        self._sharpness = max(0.0, float(arrays["sharpness"]))
-        self._gate = _Corrector(_under("gate.", arrays))
-
-    def follow(
-        self, links: Links, candidates: int
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-        """Follow the links of a hop to K candidates.
-
-        Returns:
-            What the links to each candidate are worth [K]; the strength of the strongest of each
-            kind and, as a logarithm, the sum of all [K, 4]; and the strongest link to each [K],
-            else -1.
-        """
-        attention = np.maximum(
-            links.features[:, LinkFeature.STRENGTH], np.float32(MIN_ATTENTION)
-        ) ** np.float32(self._sharpness)
-        strength = 2 * sigmoid(self._gate(links.features)) * attention
-        kinds = [
-            _strongest(strength, links.candidate, links.kind == kind, candidates)
-            for kind in LinkKind
-        ]
-        strongest = np.stack([values for values, _ in kinds], axis=1)
-        indices = np.stack([index for _, index in kinds], axis=1)
-        best = indices[np.arange(candidates), strongest.argmax(axis=1)]
-        total = np.bincount(links.candidate, strength, candidates).astype(np.float32)
-        linked = np.concatenate([strongest, np.log1p(total)[:, None]], axis=1)
-        return strongest @ self._weights, linked, best
+    Returns what the links to each are worth [K]; the strength of the strongest of each kind and, as
+    a logarithm, the sum of all [K, 4]; and the strongest link to each [K], else -1.
+    """
+    sharpness = max(0.0, float(arrays[f"{prefix}sharpness"]))
+    attention = np.maximum(
+        links.features[:, LinkFeature.STRENGTH], np.float32(MIN_ATTENTION)
+    ) ** np.float32(sharpness)
+    gate = _corrected(arrays, f"{prefix}gate.", links.features)
+    strength = 2 * sigmoid(gate) * attention
+    kinds = [
+        _strongest(strength, links.candidate, links.kind == kind, candidates) for kind in LinkKind
+    ]
+    strongest = np.stack([values for values, _ in kinds], axis=1)
+    indices = np.stack([index for _, index in kinds], axis=1)
+    best = indices[np.arange(candidates), strongest.argmax(axis=1)]
+    total = np.bincount(links.candidate, strength, candidates).astype(np.float32)
+    linked = np.concatenate([strongest, np.log1p(total)[:, None]], axis=1)
+    return strongest @ arrays[f"{prefix}weights"], linked, best
 
 
-class _Corrector:
-    """A small network: features [N, F] float32, brought to one scale, to a number [N]."""
-
-    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
-        self._arrays = arrays
-
-    def __call__(self, features: FloatArray, unscaled: FloatArray | None = None) -> FloatArray:
-        """The number [N] of features [N, F] and of further columns [N, ...], taken as they are."""
-        arrays = self._arrays
-        inputs: FloatArray = (features - arrays["shift"]) / arrays["scale"]
-        if unscaled is not None:
-            inputs = np.concatenate((inputs, unscaled), axis=1)
-        hidden = _gelu(inputs @ arrays["hidden.weight"].T + arrays["hidden.bias"])
-        output: FloatArray = (hidden @ arrays["output.weight"].T + arrays["output.bias"])[:, 0]
-        return output
+def _corrected(
+    arrays: _Arrays, prefix: str, features: FloatArray, *unscaled: FloatArray
+) -> FloatArray:
+    """A small network: features [N, F], brought to one scale, and further columns to [N]."""
+    shift, scale, weight, bias, output_weight, output_bias = (
+        arrays[f"{prefix}{name}"] for name in _CORRECTION
+    )
+    inputs = np.concatenate(((features - shift) / scale, *unscaled), axis=1)
+    hidden = _gelu(inputs @ weight.T + bias)
+    output: FloatArray = (hidden @ output_weight.T + output_bias)[:, 0]
+    return output
 
 
 def _gelu(values: FloatArray) -> FloatArray:
@@ -261,12 +223,9 @@ def _gelu(values: FloatArray) -> FloatArray:
 
 
 def _strongest(
-    strength: FloatArray, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], candidates: int
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    """For each candidate the largest strength [K] of the chosen links to it, and that link [K].
-
-    Without one they are 0 and -1.
-    """
+    strength: FloatArray, candidate: IntArray, chosen: NDArray[np.bool_], candidates: int
+) -> tuple[FloatArray, IntArray]:
+    """The largest strength [K] of chosen links to each candidate, and that link; else 0 and -1."""
     values, index = np.zeros(candidates, np.float32), np.full(candidates, -1)
     (links,) = np.nonzero(chosen)
     np.maximum.at(values, candidate[links], strength[links])
@@ -279,15 +238,6 @@ def _strongest(
 def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> float:
     """The highest of the chosen scores [K]; 0 where none is chosen."""
     return float(scores[chosen].max()) if chosen.any() else 0.0
-
-
-def _under(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The arrays whose names start with a prefix, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
 
 
 def slot_weights(config: HopConfig) -> list[float]:
@@ -311,44 +261,30 @@ def _untrained(config: HopConfig) -> dict[str, FloatArray]:
     slots, links = len(SlotFeature), len(LinkFeature)
     return {
         "first.weights": weights,
-        **_no_correction("first.correction", slots, slots),
+        **_no_correction("first.correction.", slots, slots),
         "later.weights": weights,
-        **_no_correction("later.correction", slots, slots + len(LinkKind) + 1),
+        **_no_correction("later.correction.", slots, slots + len(LinkKind) + 1),
         "later.links.weights": np.array(link_weights(config), np.float32),
         "later.links.sharpness": np.ones((), np.float32),
-        **_no_correction("later.links.gate", links, links),
+        **_no_correction("later.links.gate.", links, links),
     }
 
 
-def _no_correction(name: str, features: int, inputs: int) -> dict[str, FloatArray]:
-    zeros = np.zeros
+def _no_correction(prefix: str, features: int, inputs: int) -> dict[str, FloatArray]:
+    shapes = (features,), (features,), (HIDDEN, inputs), (HIDDEN,), (1, HIDDEN), (1,)
     return {
-        f"{name}.shift": zeros(features, np.float32),
-        f"{name}.scale": np.ones(features, np.float32),
-        f"{name}.hidden.weight": zeros((HIDDEN, inputs), np.float32),
-        f"{name}.hidden.bias": zeros(HIDDEN, np.float32),
-        f"{name}.output.weight": zeros((1, HIDDEN), np.float32),
-        f"{name}.output.bias": zeros(1, np.float32),
+        f"{prefix}{name}": np.full(shape, name == "scale", np.float32)
+        for name, shape in zip(_CORRECTION, shapes, strict=True)
     }
 
 
 def save_text_model(folder: Path, controller: TextController, notes: Mapping[str, Any]) -> None:
-    """Save a controller as a checkpoint.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a controller as a checkpoint; ModelError if the folder can't be written."""
     save_checkpoint(folder, MODEL, controller.arrays(), {"kind": KIND, "trained": dict(notes)})
 
 
-def text_model_of(
-    folder: Path, arrays: Mapping[str, NDArray[Any]], config: HopConfig
-) -> TextController:
-    """The controller of a checkpoint.
-
-    Raises:
-        ModelError: the arrays are not those of such a controller.
-    """
+def text_model_of(folder: Path, arrays: _Arrays, config: HopConfig) -> TextController:
+    """The controller of a checkpoint; ModelError if the arrays are not those of one."""
     expected = TextController(config).arrays()
     kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
     check_shapes(arrays, kinds, folder)

@@ -22,7 +22,7 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
-from memnet.reader.decompose import Decomposer, Resolved
+from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, passages_titled, read_best
 from memnet.reader.spans import Reader
 from memnet.storage import Keys
@@ -32,8 +32,7 @@ from memnet.types import Hop, SlotWeight
 # Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
 _MAX_SUB_QUESTIONS = 3
-# Passages that are read for a question after a part of it was answered.
-_MAX_PASSAGES = 4
+_MAX_PASSAGES = 4  # Passages that are read for a question after a part of it was answered
 # Min. probability of the answer to a sub-question, for the memory to be searched with it.
 _MIN_PROBABILITY = 0.25
 
@@ -157,15 +156,12 @@ class HopRead:
 
     candidates: Candidates
     scores: Scores
-    weights: NDArray[np.float32]
-    """[K] float32: attention."""
+    weights: NDArray[np.float32]  # [K] float32: attention
+    # [A] int64: the candidates that were attended to, best first; all K, but for a sub-question
+    # that was answered by what earlier hops had found
     order: NDArray[np.int64]
-    """[A] int64: the candidates that were attended to, best first; all K, but for a sub-question
-    that was answered by what earlier hops had found."""
-    query: str
-    """What the hop looked for: the question, a part of it, or a name."""
-    via: str | None = None
-    """The name that led to all of them; None where each has its own."""
+    query: str  # What the hop looked for: the question, a part of it, or a name
+    via: str | None = None  # The name that led to all of them; None where each has its own
 
     @cached_property
     def ids(self) -> tuple[int, ...]:
@@ -215,14 +211,7 @@ def read_in_hops(
 
     Messages are read once: what chats name, greet and mention leads everywhere.
     Where stored vectors are quick ones, passages of the last hop are compared again: those next to
-    the border between the best ``passages`` and the others.
-
-    Args:
-        question: that is asked.
-        controller: scores candidates and updates the state.
-        config: settings.
-        max_hops: at least 1.
-        passages: how many are read for an answer.
+    the border between the best ``passages``, which are read for an answer, and the others.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
@@ -261,8 +250,7 @@ class Retrieval:
     """All hops that one question needs, those of its sub-questions among them."""
 
     def __init__(self, question: Question, controller: TextController, config: Config) -> None:
-        self.reads: list[HopRead] = []
-        """In order of the hops."""
+        self.reads: list[HopRead] = []  # In order of the hops
         # The last of them that addressed the whole memory.
         self._latest: HopRead | None = None
         self._question = question
@@ -274,10 +262,8 @@ class Retrieval:
     ) -> list[RankedSlot]:
         """The slots that hops for a question rank first, and all facts: a set of facts is whole.
 
-        Args:
-            max_hops: at least 1.
-            top_k: slots to rank, if that is more than the reader needs.
-            question: a part of the question; None for the whole of it.
+        At least ``top_k``, and as many as the reader needs; ``question`` is a part of the question,
+        None for the whole of it.
         """
         question = question or self._question
         config = self._config
@@ -355,32 +341,21 @@ def answer_parts(
     text: str,
     passages: Sequence[RankedSlot],
     reader: Reader,
-    decomposer: Decomposer,
     retrieval: Retrieval,
 ) -> list[Resolved]:
-    """Answer the sub-questions of a question one by one, while their answers are known.
+    """The question after each answer to a part of it, while their answers are known; none without.
 
-    Each is read in what the hops found, and its answer put in its place. A further hop then attends
-    to the passages about that answer; where there are none, or the part names nothing, it searches
-    the memory with the new question.
+    Each part is read in what the hops found (``passages``, best first), and its answer put in its
+    place. A further hop then attends to the passages about that answer; where there are none, or
+    the part names nothing, it searches the memory with the new question.
 
     Source: self-ask (Press et al. 2023) asks follow-up questions of a language model; here the
     question's own words are cut out, and a span is put in their place.
-
-    Args:
-        text: the question.
-        passages: what its hops found, best first.
-        reader: reads the answers of sub-questions.
-        decomposer: proposes them.
-        retrieval: of the question; the further hops become a part of it.
-
-    Returns:
-        The question after each answer; none where it has no parts, or the first is not answered.
     """
     steps: list[Resolved] = []
     for _ in range(_MAX_SUB_QUESTIONS):
         last = steps[-1] if steps else None
-        part = decomposer.next(last.question if last else text, passages, last)
+        part = english.sub_question(last.question if last else text, passages, last)
         if part is None:
             break
         answer = read_best(part.question, part.passages, reader, prefer_names=True)

@@ -14,19 +14,17 @@ from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import (
+    DAY,
     MESSAGE,
+    SESSION,
+    SPEAKER,
     called_prefix,
-    day_symbols,
-    is_day,
     is_name,
-    is_session,
     normalise,
-    speaker_symbol,
 )
 from memnet.text.relative import times_in
 
-# Messages that call a speaker by a name, for it to be his.
-_MIN_CALLED = 3
+_MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
 # Min. share of the messages that call somebody by a name, for it to be one person.
 _MIN_CALLED_SHARE = 0.75
 _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
@@ -38,21 +36,14 @@ _AUXILIARIES = frozenset("will may can".split())
 # Question marks: the usual one, the wide one, the Arabic one.
 _ASKS = frozenset("?？؟")
 _MAX_WORDS = 100
-# Messages of a day that the question names.
-_MAX_OF_A_DAY = 200
-# Max. messages of all days that a question names.
-_MAX_OF_DAYS = 1000
+_MAX_OF_A_DAY = 200  # Messages of a day that the question names
+_MAX_OF_DAYS = 1000  # Max. messages of all days that a question names.
 # Max. days of a time in a question whose messages are looked up: "last month", not "last year".
 _MAX_DAYS = 31
 
 
 def day_sent(store: MemoryStore, slot: Slot) -> date | None:
-    """The day on which a message was sent or a statement told; None of other slots.
-
-    Args:
-        store: the memory, within ``reading``.
-        slot: of any kind.
-    """
+    """The day on which a message was sent or a statement told; None of other slots."""
     if slot.valid_from is not None:
         return local_time(slot.told or slot.valid_from).date()
     symbols = store.symbols([slot.id]).get(slot.id)
@@ -67,12 +58,9 @@ class _Known(NamedTuple):
     """What is known of a message for one question."""
 
     speaker: float
-    day: float
-    """As ``MessageFeatures`` says."""
-    session: str
-    """Its symbol; empty for a message of a conversation that is one document."""
-    sent: str
-    """Symbol of the day on which it was sent; empty if unknown."""
+    day: float  # As ``MessageFeatures`` says
+    session: str  # Its symbol; empty for a message of a conversation that is one document
+    sent: str  # Symbol of the day on which it was sent; empty if unknown
 
 
 class MessageAddressing:
@@ -93,8 +81,8 @@ class MessageAddressing:
         text = question.text
         for start, end in reversed(words):
             text = text[:start] + text[end:]
+        # Without the names of speakers
         self.question = question.sub_question(" ".join(text.split())) if words else question
-        """Without the names of speakers."""
         exact, beside = set[str](), set[str]()
         for day in _days_of(question):
             exact.add(_symbol_of(day))
@@ -110,9 +98,7 @@ class MessageAddressing:
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
         """What is known of candidates that are messages; None if none is.
 
-        Args:
-            keys: of K candidates.
-            lexical: relative BM25 of slots for ``question``.
+        ``lexical`` is the relative BM25 of slots for ``question``.
         """
         ids: list[int] = keys.ids.tolist()
         self._look_at([slot for slot in ids if slot not in self._known])
@@ -164,9 +150,9 @@ class MessageAddressing:
         self._known.update(dict.fromkeys(ids))
         for slot, (keys, _) in symbols.items():
             if MESSAGE in keys:
-                session = next((name for name in keys if is_session(name)), "")
+                session = next((name for name in keys if name.startswith(SESSION)), "")
                 # One that says "yesterday" is of two days, of which it was sent on the later one.
-                sent = max(filter(is_day, keys), default="")
+                sent = max((name for name in keys if name.startswith(DAY)), default="")
                 self._known[slot] = _Known(*self._matches(keys), session, sent)
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
@@ -179,8 +165,8 @@ class MessageAddressing:
         """Find out who is asked about; returns where the question names them, in its order."""
         question = self._question
         words = list(_possible_speakers(question.text))
-        roles = [speaker_symbol(role) for role in _roles(question.text)]
-        symbols = [speaker_symbol(word) for _, word in words]
+        roles = [SPEAKER + role for role in _roles(question.text)]
+        symbols = [SPEAKER + word for _, word in words]
         known = question.store.messages.known([*roles, *symbols], question.scope)
         named = {symbol for symbol in roles if symbol in known}
         spans: list[tuple[int, int]] = []
@@ -201,7 +187,7 @@ class MessageAddressing:
         best = max(counts, key=counts.__getitem__)
         if counts[best] < max(_MIN_CALLED, _MIN_CALLED_SHARE * sum(counts.values())):
             return None
-        return speaker_symbol(best.removeprefix(prefix))
+        return SPEAKER + best.removeprefix(prefix)
 
 
 def _possible_speakers(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -240,4 +226,4 @@ def _days_of(question: Question) -> Iterator[WrittenDay]:
 
 
 def _symbol_of(day: WrittenDay) -> str:
-    return day_symbols(day.names())[0]
+    return DAY + day.names()[0]

@@ -29,8 +29,7 @@ from memnet.text.names import (
 # Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
 # very long document.
 MAX_SLOTS_PER_SYMBOL = 2000
-# Slots that a search proposes at least: the gate looks at fewer of the same ones.
-_PROPOSED = 100
+_PROPOSED = 100  # Slots that a search proposes at least: the gate looks at fewer of the same ones
 # Words of a question that are looked up; long questions say little more in their later words.
 _MAX_TERMS = 24
 # A word that more slots hold tells nothing apart, and is passed over.
@@ -38,15 +37,13 @@ _MAX_DOCUMENT_FREQUENCY = 5000
 # Texts whose vectors are remembered: a question has a few parts, and several threads may ask.
 _KEPT = 64
 _STEM_LETTERS = 5
-# Words of relations and questions are compared by their first letters.
-_RELATION_STEM_LETTERS = 4
+_RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by their first letters
 
 
 class RecentVectors:
     """An encoder that remembers the vectors of the texts that it encoded last."""
 
     def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
-        """Take the encoder that does the work, and the number of texts to remember."""
         self._encoder = encoder
         self._kept = kept
         self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
@@ -83,8 +80,7 @@ class FullVectors(NamedTuple):
     """Encodes passages in full whose stored vectors are quick ones."""
 
     encode: Encode
-    of_all: bool
-    """Whether the vectors of all passages are quick; else the store knows which."""
+    of_all: bool  # Whether the vectors of all passages are quick; else the store knows which
 
 
 class FetchedSlots:
@@ -102,11 +98,7 @@ class FetchedSlots:
         self._keys: Keys | None = None
 
     def slots(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order.
-
-        Raises:
-            StoreError: one is not stored, though something in the store refers to it.
-        """
+        """The slots with these ids, in order; StoreError where one referred to isn't stored."""
         missing = [slot for slot in dict.fromkeys(ids) if slot not in self._slots]
         if missing:
             self._slots.update((slot.id, slot) for slot in self._store.fetch_existing(missing))
@@ -132,11 +124,7 @@ class FetchedSlots:
         return dict(sorted(found.items(), key=lambda item: (not item[1].keys, item[0])))
 
     def keys(self, ids: Sequence[int]) -> Keys:
-        """The keys of the slots with these ids, in their order.
-
-        Raises:
-            StoreError: as ``slots``.
-        """
+        """The keys of the slots with these ids, in their order; errors as ``slots``."""
         missing = [slot for slot in ids if slot not in self._rows]
         if missing or self._keys is None:
             new, old = self._store.existing_keys(missing), self._keys
@@ -177,10 +165,8 @@ class Question:
             encode: encodes questions.
             scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
-            full: encodes the best passages that are found by quick vectors, to be compared again;
-                None for no such comparison.
-            whole: the question that this one is a part of, or that it asks of fewer sources; None
-                for one of its own.
+            full: encodes the best passages found by quick vectors, to be compared again.
+            whole: the question that this one is a part of, or that it asks of fewer sources.
         """
         self.text = text
         self.store = store
@@ -282,29 +268,22 @@ class QuestionTerms:
     """Words of one question that are not too common. T = words."""
 
     def __init__(self, text: str, store: MemoryStore, named: Collection[str]) -> None:
-        """Look the words up.
-
-        Args:
-            text: of the question.
-            store: the memory.
-            named: symbols that the question names.
-        """
+        """Look the words up; ``named`` are the symbols that the question names."""
         found = store.search_terms(query_terms(text)[:_MAX_TERMS], _MAX_DOCUMENT_FREQUENCY)
         terms = [term for term, slots in found.items() if len(slots)]
         rest = set(query_terms(without_names(text, capitalised_names(text, named))))
-        self.words = tuple(terms)
-        """[T] the words."""
+        self.words = tuple(terms)  # [T] the words
         self._postings = [found[term] for term in terms]
+        # [T] float32: IDF, scaled so that they sum to one
         self.weights = _shares(
             1 - math.log1p(len(slots)) / math.log1p(_MAX_DOCUMENT_FREQUENCY)
             for slots in self._postings
         )
-        """[T] float32: IDF, scaled so that they sum to one."""
+        # [T] float32: as ``weights``, with 0 for the words of names
         self.rest = _shares(
             weight if normalise(term) in rest else 0.0
             for term, weight in zip(terms, self.weights, strict=True)
         )
-        """[T] float32: as ``weights``, with 0 for the words of names."""
         self._stems: dict[str, float] = {
             normalise(term)[:_STEM_LETTERS]: weight
             for term, weight in zip(terms, self.weights.tolist(), strict=True)

@@ -21,23 +21,14 @@ _STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
 class SentenceTransformersEncoder:
-    """A sentence-transformers model, by its name or folder.
-
-    Source: Reimers and Gurevych 2019.
-    """
+    """A sentence-transformers model, by its name or folder (Reimers and Gurevych 2019)."""
 
     def __init__(self, name: str, device: str = "cpu", *, fetch: bool = True) -> None:
-        """Load the model.
+        """Load the model by its name or folder.
 
-        Args:
-            name: or folder of the model.
-            device: of torch, which must exist.
-            fetch: whether the library may download it. Never where a store names it: its author
-                would choose what is downloaded, and from whom.
-
-        Raises:
-            DependencyError: sentence-transformers is not installed.
-            EncoderError: there is no such model, or it would run code that is not the library's.
+        ``fetch``: whether the library may download it. Never where a store names it: its author
+        would choose what is downloaded, and from whom. DependencyError where sentence-transformers
+        is not installed, EncoderError where there is no such model, or it would run foreign code.
         """
         if is_missing_folder(name):
             raise EncoderError(

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from functools import cached_property
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,12 @@ from memnet.encoders.weights import checked_folder, load_tokenizer
 if TYPE_CHECKING:
     from memnet.encoders.bert import BertNetwork
 
+    _Network: TypeAlias = OnnxEncoder | BertNetwork
+
 _WINDOW_TOKENS = 256  # Tokens of the longest training texts, [CLS] and [SEP] included
 _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
 # The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time.
 _GPU_BATCH_TOKENS = 16_384
-
-
-class _Network(Protocol):
-    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Token ids of texts of equal length [B, T] int64 -> vectors [B, D] float32."""
-        ...
 
 
 class _Window(NamedTuple):
@@ -50,7 +47,6 @@ class MiniLMEncoder:
 
     def __init__(
         self,
-        folder: Path | None = None,
         threads: int = 1,
         eight_bits: bool | None = False,
         device: str = "cpu",
@@ -58,14 +54,12 @@ class MiniLMEncoder:
         """Set up the encoder; no file is read yet.
 
         Args:
-            folder: with model.safetensors and tokenizer.json; None for the installed package.
             threads: CPU cores to use.
             eight_bits: whether products are int8, by ONNX Runtime on the CPU whatever the device;
                 None for where ONNX Runtime is installed and the device is the CPU. Token states
                 are always float32.
             device: of torch, which must exist.
         """
-        self._folder = folder
         self._device = device
         self.precision: Precision | None = onnx_precision(eight_bits, device)
         # ONNX Runtime computes a vector in one call, torch in a hundred short ones.
@@ -76,23 +70,18 @@ class MiniLMEncoder:
         self._batch_tokens = _BATCH_TOKENS if on_cpu else _GPU_BATCH_TOKENS
         self._lock = threading.Lock()
         self._tokenizer: Any = None
-        self._embedding: _Network | None = None
+        self._embedding: OnnxEncoder | None = None
         self._full: BertNetwork | None = None
 
     def load(self) -> None:
-        """Load the weights now, rather than at the first use.
-
-        Raises:
-            EncoderError: they are missing or damaged.
-        """
+        """Load the weights now; EncoderError if they are missing or damaged."""
         self._text_network()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one.
 
-        Raises:
-            EncoderError: the weights are missing or damaged.
-            DependencyError: int8 is wanted and ONNX Runtime is not installed.
+        EncoderError where the weights are missing or damaged, DependencyError where int8 is wanted
+        and ONNX Runtime is not installed.
         """
         tokenizer, network = self._text_network()
         windows = [
@@ -110,11 +99,7 @@ class MiniLMEncoder:
         return vectors / lengths
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Token states of N texts, which are truncated to 256 tokens.
-
-        Raises:
-            EncoderError: the weights are missing or damaged.
-        """
+        """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
         tokenizer, network = self._token_network()
         mention = tokenizer.token_to_id(MENTION)
         windows = [
@@ -130,7 +115,7 @@ class MiniLMEncoder:
         return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
-        self, network: _Network, batches: list[list[_Window]]
+        self, network: "_Network", batches: list[list[_Window]]
     ) -> Iterator[NDArray[np.float32]]:
         """Vectors of each batch, in order; batches run in parallel, each on one core."""
         inputs = (np.array([window.tokens for window in batch], np.int64) for batch in batches)
@@ -140,7 +125,7 @@ class MiniLMEncoder:
         with ThreadPoolExecutor(self._threads) as pool:
             yield from pool.map(network.embed, inputs)
 
-    def _text_network(self) -> tuple[Any, _Network]:
+    def _text_network(self) -> tuple[Any, "_Network"]:
         if self.precision is None:
             return self._token_network()
         with self._lock:
@@ -161,7 +146,7 @@ class MiniLMEncoder:
 
     def _checked_folder(self) -> Path:
         """The folder of the checked files; loads the tokenizer."""
-        folder = checked_folder(self._folder)
+        folder = checked_folder()
         if self._tokenizer is None:
             self._tokenizer = load_tokenizer(folder)
         return folder
@@ -221,15 +206,9 @@ class StaticEncoder:
         self.releases_gil = full.releases_gil
         self._arrays = arrays
         self._full = full
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, NDArray[np.float32], NDArray[np.float64]] | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, rows of length one, by the network.
-
-        Raises:
-            EncoderError: the weights are missing or damaged.
-        """
+        """N texts of any length -> [N, 384] float32, rows of length one, by the network."""
         return self._full.encode(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
@@ -241,10 +220,11 @@ class StaticEncoder:
 
         All are rounded to half precision, in which a store keeps them.
         """
-        tokenizer, table, projection = self._load()
+        tokenizer, table, projection = self._loaded
         sums = np.zeros((len(texts), table.shape[1]))
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
-        for batch in _piece_batches(_pieces(tokens)):
+        pieces = _pieces(tokens)
+        while batch := list(islice(pieces, _BATCH_PIECES)):
             lengths = [len(piece) for _, piece in batch]
             flat = np.concatenate([piece for _, piece in batch])
             added = np.add.reduceat(table[flat], np.cumsum([0, *lengths[:-1]]), axis=0)
@@ -255,13 +235,12 @@ class StaticEncoder:
         # Over 17,691 passages the cosine with the vector of the network is 0.75 on average.
         return vectors.astype(np.float16).astype(np.float32)
 
-    def _load(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
-        with self._lock:
-            if self._loaded is None:
-                tokenizer = load_tokenizer(checked_folder())
-                table = self._arrays["table"] * self._arrays["scale"][:, None]
-                self._loaded = tokenizer, table, self._arrays["projection"].astype(np.float64)
-            return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
+        """Tokenizer, token vectors and projection."""
+        table = self._arrays["table"] * self._arrays["scale"][:, None]
+        projection = self._arrays["projection"].astype(np.float64)
+        return load_tokenizer(checked_folder()), table, projection
 
 
 def static_shapes() -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:
@@ -278,16 +257,3 @@ def _pieces(tokens: Sequence[Sequence[int]]) -> Iterator[tuple[int, NDArray[np.i
     for text, ids in enumerate(tokens):
         for start in range(0, len(ids), _PIECE_TOKENS):
             yield text, np.array(ids[start : start + _PIECE_TOKENS], np.int64)
-
-
-def _piece_batches(
-    pieces: Iterator[tuple[int, NDArray[np.int64]]],
-) -> Iterator[list[tuple[int, NDArray[np.int64]]]]:
-    batch: list[tuple[int, NDArray[np.int64]]] = []
-    for piece in pieces:
-        batch.append(piece)
-        if len(batch) == _BATCH_PIECES:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

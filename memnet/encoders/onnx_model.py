@@ -5,6 +5,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,22 +91,18 @@ def calibrated(
     return build(ranges=ranges)
 
 
-def random_tokens(rng: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
-    """Texts of random words, [B, T] int64, with [CLS] and [SEP], to calibrate on.
+def _random_texts() -> Iterator[NDArray[np.int64]]:
+    """Batches of texts of random words, [B, T] int64, with [CLS] and [SEP], to calibrate on.
 
     Their ranges are close to those of real texts, and no text has to be shipped. BERT's vocabulary
     is ordered by frequency, so ranks are drawn log-uniformly (Zipf's law).
     """
-    ranks = np.exp(rng.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), (texts, tokens)))
-    ids = np.minimum(_FIRST_WORD + ranks.astype(np.int64), _VOCABULARY - 1)
-    ids[:, 0], ids[:, -1] = _CLS, _SEP
-    return ids
-
-
-def _random_texts() -> Iterator[NDArray[np.int64]]:
     rng = np.random.default_rng(0)
-    for texts, tokens in _BATCHES:
-        yield random_tokens(rng, texts, tokens)
+    for shape in _BATCHES:
+        ranks = np.exp(rng.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), shape))
+        ids = np.minimum(_FIRST_WORD + ranks.astype(np.int64), _VOCABULARY - 1)
+        ids[:, 0], ids[:, -1] = _CLS, _SEP
+        yield ids
 
 
 class OnnxEncoder:
@@ -121,27 +118,16 @@ class OnnxEncoder:
         return np.asarray(vectors, np.float32)
 
     @classmethod
-    def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
-        """Build the network, or read it from the cache; arguments as for ``cached_model``.
-
-        Raises:
-            DependencyError: ONNX Runtime or onnx is not installed.
-        """
-
-        def build() -> bytes:
-            return encoder_model(weights, precision)
-
-        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build, cache))
+    def load(cls, weights: Path, precision: Precision) -> "OnnxEncoder":
+        """Build the network, or read it from the cache, as ``cached_model``."""
+        build = partial(encoder_model, weights, precision)
+        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build))
 
 
 def cached_model(
-    kind: str,
-    weights: str,
-    precision: Precision,
-    build: Callable[[], bytes],
-    cache: Path | None = None,
+    kind: str, weights: str, precision: Precision, build: Callable[[], bytes]
 ) -> bytes:
-    """A model; one in int8 is built at the first use and kept in a cache folder, None the user's.
+    """A model; one in int8 is built at the first use and kept in the user's cache folder.
 
     ``weights`` is the sha256 of those from which ``build`` makes it.
     """
@@ -149,7 +135,7 @@ def cached_model(
     if precision == "float32":
         return build()
     name = f"{kind}-{weights[:12]}-{precision}-{_VERSION}.checked"
-    path = (cache or user_cache_path("memnet")) / name
+    path = user_cache_path("memnet") / name
     model = _read(path)
     if model is None:
         model = build()

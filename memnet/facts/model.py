@@ -21,6 +21,7 @@ from memnet.facts.hops import (
     HopTrace,
     MentionBatch,
     follow_facts,
+    unique_pairs,
 )
 from memnet.facts.linking import LinkedQuestion, Mention
 
@@ -75,20 +76,13 @@ class FactModel(nn.Module):
         self, config: FactModelConfig, encoded: int, relations: Sequence[str],
         common_names: frozenset[str] = frozenset(), unused_names: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
-        """Make a model with untrained weights.
-
-        Args:
-            config: sizes.
-            encoded: width of an encoded token.
-            relations: names of those seen in training; their numbers are 1, 2, ...
-            common_names: of many training questions, such as "director": also read as words.
-            unused_names: common ones that led to no answer: they start no chain beside others.
-        """
+        """Make a model with untrained weights; ``encoded`` is the width of an encoded token."""
         super().__init__()
         self.config = config
-        self.relations = tuple(relations)
+        self.relations = tuple(relations)  # Seen in training; their numbers are 1, 2, ...
+        # Of many training questions, such as "director": also read as words.
         self.common_names = common_names
-        self.unused_names = unused_names
+        self.unused_names = unused_names  # Led to no answer: they start no chain beside others
         self.controller = FactController(config, encoded, len(relations))
 
     def relation_numbers(self) -> dict[str, int]:
@@ -166,17 +160,14 @@ def _scores(trace: HopTrace, question: Tensor) -> FactScores:
     weight = torch.cat(
         [part.weight * trace.halting[part.chain, hop] for hop, part in enumerate(reached)]
     )
-    width = int(entity.max()) + 1 if len(entity) else 1
-    pairs, index = torch.unique(chain * width + entity, return_inverse=True)
-    weight = torch.zeros(len(pairs)).index_add(0, index, weight)
-    chain, entity = pairs // width, pairs % width
+    chain, entity, index = unique_pairs(chain, entity)
+    weight = torch.zeros(len(chain)).index_add(0, index, weight)
     # Relative to a chain that does not reach the entity, which has no row for it here.
     log_weight = (weight + _UNREACHED).log() - math.log(_UNREACHED)
     importance = grouped_softmax(trace.importance, question)
-    answers, index = torch.unique(question[chain] * width + entity, return_inverse=True)
-    total = torch.zeros(len(answers)).index_add(0, index, importance[chain] * log_weight)
-    weight = total.exp() * _UNREACHED / (1 + _UNREACHED)
-    return FactScores(answers // width, answers % width, weight)
+    asking, entity, index = unique_pairs(question[chain], entity)
+    total = torch.zeros(len(asking)).index_add(0, index, importance[chain] * log_weight)
+    return FactScores(asking, entity, total.exp() * _UNREACHED / (1 + _UNREACHED))
 
 
 def grouped_softmax(scores: Tensor, group: Tensor) -> Tensor:
@@ -203,11 +194,7 @@ class _Description(BaseModel):
 def save_fact_model(
     folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
 ) -> None:
-    """Save a fact model, its rule of answers, and JSON values about how it was trained.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a fact model with JSON values about its training; ModelError if that can't be."""
     description = {
         "kind": KIND,
         "config": model.config.model_dump(),
@@ -224,20 +211,8 @@ def save_fact_model(
 def fact_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> tuple[FactModel, AnswerRule]:
-    """The fact model of the checkpoint in a folder, and the rule by which it answers.
-
-    Raises:
-        ModelError: the description is not one of a fact model, or does not fit the arrays.
-    """
+    """The fact model of the checkpoint in a folder, and its rule; ModelError if it is not one."""
     checked = parse_description(_Description, description, folder)
-
-    def make() -> FactModel:
-        return FactModel(
-            checked.config,
-            checked.encoded,
-            checked.relations,
-            checked.common_names,
-            checked.unused_names,
-        )
-
-    return load_module(make, arrays, folder), checked.rule
+    arguments = dict(checked)
+    rule: AnswerRule = arguments.pop("rule")
+    return load_module(lambda: FactModel(**arguments), arrays, folder), rule

@@ -235,7 +235,6 @@ class FactTask:
         self, memory: TrainableMemory, train: Sequence[Question], dev: Sequence[Question],
         seed: int, on_progress: OnProgress,
     ) -> None:  # fmt: skip
-        """Link and encode all questions once; the arguments are those of ``train_facts``."""
         store, encoder = memory.store, memory.encoder
         self._seed = seed
         self._graph, relations = ArrayGraph.of_store(store)

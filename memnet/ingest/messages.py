@@ -12,10 +12,10 @@ from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.names import (
+    DAY,
     MESSAGE,
+    SESSION,
     called_symbols,
-    day_symbols,
-    session_symbol,
     speaker_symbols,
 )
 from memnet.text.relative import times_in
@@ -172,7 +172,7 @@ class Conversations:
 
     def _stored(self, session: str, name: str) -> _Said:
         """The stored message before a source, stored or not, in a session."""
-        found = self._store.messages.before(session_symbol(session), name, self._namespace)
+        found = self._store.messages.before(SESSION + session, name, self._namespace)
         if found is None:
             return _Said()
         speaker = found[0].partition(",")[0]
@@ -261,8 +261,8 @@ def _slots(
     keys = (
         MESSAGE,
         *(speaker_symbols(turn.speaker) if turn.speaker else ()),
-        *day_symbols(name for day in _days_of(turn, whole) for name in day.names()),
-        *((session_symbol(turn.session),) if document.turn else ()),
+        *(DAY + name for day in _days_of(turn, whole) for name in day.names()),
+        *((SESSION + turn.session,) if document.turn else ()),
     )
     called = called_symbols(whole, turn.addressed)
     for window in document_windows(document, max_characters):

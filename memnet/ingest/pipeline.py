@@ -170,7 +170,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with (
-            raised_gc_threshold(),
+            raised_gc_threshold,
             self._loaders,
             closing(self._slot_process),
             self._store.writing(sources_only=True),

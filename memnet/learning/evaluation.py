@@ -34,9 +34,8 @@ def f1(answer: str, right: Sequence[str]) -> float:
 
     Source: Rajpurkar et al. 2016, section 6.1.
     """
-    return max(
-        (_f1(normalised_answer(answer), normalised_answer(one)) for one in right), default=0.0
-    )
+    words = normalised_answer(answer).split()
+    return max((_f1(words, normalised_answer(one).split()) for one in right), default=0.0)
 
 
 def set_f1(answers: Sequence[str], right: Sequence[str]) -> float:
@@ -63,12 +62,10 @@ def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
     return len(set(distinct) & set(gold)) / len(set(gold))
 
 
-def _f1(answer: str, right: str) -> float:
-    answer_words, right_words = answer.split(), right.split()
-    if not answer_words or not right_words:
-        return float(answer_words == right_words)
-    shared = sum((Counter(answer_words) & Counter(right_words)).values())
-    return 2 * shared / (len(answer_words) + len(right_words))
+def _f1(answer: Sequence[str], right: Sequence[str]) -> float:
+    if not answer or not right:
+        return float(answer == right)
+    return 2 * (Counter(answer) & Counter(right)).total() / (len(answer) + len(right))
 
 
 def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -205,7 +202,8 @@ def evaluate(
     }
     calibrated = [pair for pair in pairs if pair[1].confidence is not None]
     confidences = [answer.confidence or 0.0 for _, answer in calibrated]
-    rights = [_shown_is_right(*pair) for pair in calibrated]
+    # Of what was withheld, the best candidate.
+    rights = [answers_hold(one.answer or _best(one), asked.answers) for asked, one in calibrated]
     answerable = any(question.answers for question in questions)
     elapsed = [answer.elapsed_ms for answer in answers]
     return Evaluation(
@@ -214,7 +212,9 @@ def evaluate(
         recall_at_2=recalls[2],
         recall_at_5=recalls[5],
         recall_at_10=recalls[10],
-        hits_at_1=_mean(_best_is_right(*pair) for pair in pairs if pair[0].answers),
+        hits_at_1=_mean(
+            exact_match(_best(answer), asked.answers) for asked, answer in pairs if asked.answers
+        ),
         em=_mean(_score(exact_match, *pair) for pair in pairs) if answerable else None,
         f1=_mean(_score(f1, *pair) for pair in pairs) if answerable else None,
         set_f1=_mean(
@@ -227,22 +227,17 @@ def evaluate(
         ),
         ece=calibration_error(confidences, rights),
         reliability=tuple(reliability(confidences, rights)),
-        latency_ms={
-            "p50": float(np.percentile(elapsed, 50)),
-            "p95": float(np.percentile(elapsed, 95)),
-        },
+        latency_ms=percentiles(elapsed),
     )
 
 
-def _best_is_right(question: Question, answer: Answer) -> float:
-    best = answer.candidates[0].text if answer.candidates else ""
-    return exact_match(best, question.answers)
+def percentiles(elapsed: Sequence[float]) -> dict[str, float]:
+    """The median of some times and their 95th percentile, by name."""
+    return {f"p{share}": float(np.percentile(elapsed, share)) for share in (50, 95)}
 
 
-def _shown_is_right(question: Question, answer: Answer) -> float:
-    """Whether what is shown holds a right answer; of what was withheld, the best candidate."""
-    best = answer.answer or (answer.candidates[0].text if answer.candidates else "")
-    return answers_hold(best, question.answers)
+def _best(answer: Answer) -> str:
+    return answer.candidates[0].text if answer.candidates else ""
 
 
 def _score(

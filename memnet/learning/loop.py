@@ -104,15 +104,10 @@ class Training:
         save_best: Callable[[EpochReport], None],
         identity: Mapping[str, Any],
     ) -> None:
-        """Set up a run that trains a module in place.
+        """Set up a run that trains a module in place and keeps its state in a folder.
 
-        Args:
-            module: to train.
-            task: what to learn.
-            config: hyperparameters.
-            folder: of the run's state.
-            save_best: called when an epoch had the lowest valid error so far, to save the model.
-            identity: JSON values (data, settings, versions): only a run of the same one is resumed.
+        ``save_best`` is called when an epoch had the lowest valid error so far, to save the model;
+        ``identity`` is JSON values (data, settings, versions): only a run of the same is resumed.
         """
         self._module = module
         self._task = task
@@ -135,13 +130,9 @@ class Training:
         on_epoch: Callable[[EpochReport], None] = lambda _: None,
         on_progress: OnProgress = no_progress,
     ) -> float:
-        """Train to the end, resuming a run of the same identity that was stopped.
+        """Train to the end, or resume such a run, and give the lowest mean valid error, 0..1.
 
-        Returns:
-            The lowest mean valid error, 0..1.
-
-        Raises:
-            ModelError: the folder can't be written, or holds another unfinished run.
+        ModelError where the folder can't be written, or holds another unfinished run.
         """
         self._resume()
         examples = 0

@@ -47,11 +47,7 @@ _PROPERTIES = {
 
 
 class Package:
-    """A zip file in memory.
-
-    Raises:
-        InputError: it is not a zip file, it is protected, or it unpacks to more than MAX_PACKAGE.
-    """
+    """A zip file in memory; raises InputError if it is not one, or protected."""
 
     def __init__(self, data: bytes) -> None:
         check_not_legacy(data)
@@ -88,8 +84,7 @@ class Package:
     def read(self, part: str) -> bytes | None:
         """The content of a part; None if it is not there.
 
-        Raises:
-            InputError: it is damaged, encrypted, or too large.
+        Raises InputError if it is damaged, encrypted, or unpacks to more than the limits.
         """
         info = self._members.get(part) or self._lower.get(part.lower())
         if info is None:
@@ -131,37 +126,33 @@ class Relation(NamedTuple):
     """What a part of a package of Office refers to by an id."""
 
     kind: str  # the last part of its type: "hyperlink", "slide"
-    target: str  # a part of the package; if external, an address as it is written
-    external: bool
+    target: str  # a part of the package; of a hyperlink to elsewhere the address as it is written
 
 
 class OfficePackage(Package):
     """A package in the Office Open XML format."""
 
     def relations(self, part: str) -> dict[str, Relation]:
-        """What a part ("" for the package) refers to, by id."""
+        """What a part ("" for the package) refers to, by id: its own parts, and addresses."""
         folder, _, name = part.rpartition("/")
         found: dict[str, Relation] = {}
         for relation in children(self.xml(f"{folder}/_rels/{name}.rels".lstrip("/"))):
-            target = relation.get("Target", "")
-            external = relation.get("TargetMode") == "External"
-            found[relation.get("Id", "")] = Relation(
-                relation.get("Type", "").rpartition("/")[2],
-                target if external else resolve(part, target),
-                external,
-            )
+            kind, target = relation.get("Type", "").rpartition("/")[2], relation.get("Target", "")
+            if relation.get("TargetMode") != "External":
+                target = resolve(part, target)
+            elif kind != "hyperlink":
+                continue
+            found[relation.get("Id", "")] = Relation(kind, target)
         return found
 
     def related(self, part: str, kind: str) -> list[str]:
         """The parts of a kind that a part refers to."""
-        found = self.relations(part).values()
-        return [each.target for each in found if each.kind == kind and not each.external]
+        return [each.target for each in self.relations(part).values() if each.kind == kind]
 
     def main(self, root_name: str, what: str) -> tuple[str, Element]:
         """The name and the root of the part that holds the document.
 
-        Raises:
-            InputError: there is none, or its root has another name than expected.
+        Raises InputError if there is none, or its root has another name than expected.
         """
         parts = self.related("", "officeDocument")
         root = self.xml(parts[0]) if parts else None
@@ -201,10 +192,9 @@ def check_not_legacy(data: bytes) -> None:
 
 
 def parse_xml(data: bytes, part: str) -> Element:
-    """The root element of XML text that declares no entities and is not nested too deep.
+    """The root element of XML text.
 
-    Raises:
-        InputError: it is something else.
+    Raises InputError if it is something else, declares entities, or is nested too deep.
     """
     try:
         _refuse_declarations(data, part)

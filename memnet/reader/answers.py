@@ -13,6 +13,7 @@ from memnet.reader.passages import (
     RankedSlot,
     names_match,
     passages_named,
+    slot_candidate,
     span_candidate,
 )
 from memnet.reader.quotes import (
@@ -46,32 +47,26 @@ _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|mu
 _NUMBER = re.compile(r"\d")
 # Kinds whose answer is a quotation, whether there is a short one in it or not.
 _QUOTED = ("definition", "statement", "list", "steps")
-# Probability of a span to be given as the short answer of such a quotation.
-_MIN_SHORT = 0.1
+_MIN_SHORT = 0.1  # Probability of a span to be given as the short answer of such a quotation
 
 
 class Prediction(NamedTuple):
     """Possible answers to a question, and what is known of the best of them."""
 
-    candidates: tuple[Candidate, ...] = ()
-    """Best first."""
+    candidates: tuple[Candidate, ...] = ()  # Best first
+    # The evidence that the best candidate was read or judged by, its own first
     support: tuple[RankedSlot, ...] = ()
-    """The evidence that the best candidate was read or judged by, its own first."""
-    kind: AnswerKind = "none"
-    """Of the best candidate."""
+    kind: AnswerKind = "none"  # Of the best candidate
     confidence: float | None = None
-    abstained: bool = False
-    """Whether the memory does not hold the answer, whatever the candidates."""
+    abstained: bool = False  # Whether the memory does not hold the answer, whatever the candidates
+    # By which confidence was judged; None where no reader of spans was at work
     signals: Signals | None = None
-    """By which confidence was judged; None where no reader of spans was at work."""
-    resolved: tuple[Resolved, ...] = ()
-    """The question after each answer to a part of it."""
+    resolved: tuple[Resolved, ...] = ()  # The question after each answer to a part of it
+    # The pieces of the evidence that are shown, in the order in which they are
     quotes: tuple[Quotation, ...] = ()
-    """The pieces of the evidence that are shown, in the order in which they are."""
+    # The shortest span that answers, "yes" or "no"; None where only a quotation does
     short: str | None = None
-    """The shortest span that answers, "yes" or "no"; None where only a quotation does."""
-    attended: tuple[Quotation, ...] = ()
-    """The units that the last hop attended to most, best first."""
+    attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
 
     @property
     def shown(self) -> str:
@@ -94,23 +89,15 @@ def predict_spans(
     compared: Compared | None = None,
     rules: bool = True,
 ) -> Prediction:
-    """Answers from what was read.
+    """Answers from what was read of ``passages``, best first.
 
-    Each span counts as much as the hops attended to its passage. What is read after parts of the
-    question were resolved competes with what is read right away, by the probability of its parts;
-    so does the outcome of a comparison.
+    Each span counts as much as the hops attended to its passage. What is read ``further`` after
+    parts of the question were ``resolved`` competes with what is read right away, by the
+    probability of its parts; so does the outcome of a comparison. With ``rules`` of English what
+    the passages deny is left out.
 
     Source: Clark and Gardner 2018 (several passages under one softmax); weighting what is read by
     attention is the read of Miller et al. 2016, equation 3, with spans for values.
-
-    Args:
-        question: as asked.
-        passages: that were read together, best first.
-        reading: of them.
-        resolved: the question after each answer to a part of it.
-        further: what was read for the last of these in its passages.
-        compared: the outcome, where the question compares two things.
-        rules: whether rules of English leave out what the passages deny.
     """
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
@@ -277,15 +264,10 @@ def _outcome(compared: Compared) -> Candidate:
     if compared.subject is None:
         return Candidate(text=compared.answer, score=compared.probability)
     slot = compared.passages[0].slot
-    position = slot.text.find(compared.answer)
-    start = slot.start + position if position >= 0 else None
-    return Candidate(
-        text=compared.answer,
-        score=compared.probability,
-        evidence=slot.id,
-        start=start,
-        end=None if start is None else start + len(compared.answer),
-    )
+    start = slot.text.find(compared.answer)
+    if start < 0:
+        return Candidate(text=compared.answer, score=compared.probability, evidence=slot.id)
+    return slot_candidate(slot, start, start + len(compared.answer), compared.probability)
 
 
 def _support(
@@ -330,15 +312,8 @@ def rank_sentences(
     A question names where to start ("the builder of the Orre Light") and asks for something else
     ("was born in which town"). So a sentence is worth the score of its passage, plus the share it
     holds of the question's words other than names, plus something for bringing a number or name
-    that the question does not hold, plus something if a later hop found its passage.
-
-    Args:
-        question: as asked.
-        passages: best first.
-        config: what each of these is worth.
-
-    Returns:
-        Each sentence as it stands in its passage; of equals the first in rank and text comes first.
+    that the question does not hold, plus something if a later hop found its passage. Of equals the
+    first in rank and text comes first.
     """
     asked = f" {normalise(question)} "
     titles = {name for item in passages for name in item.names if f" {name} " in asked}
@@ -352,10 +327,7 @@ def rank_sentences(
             share = len(wanted & stems(sentence, STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, item.names)
             score = value + config.shared_words_weight * share + config.news_weight * news
-            first, last = slot.start + start, slot.start + end
-            found.append(
-                Candidate(text=sentence, score=score, evidence=slot.id, start=first, end=last)
-            )
+            found.append(slot_candidate(slot, start, end, score))
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 

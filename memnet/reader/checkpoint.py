@@ -34,16 +34,12 @@ from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
 class NetworkKind(NamedTuple):
     """A network of the encoder's Transformer with linear layers above it."""
 
-    name: str
-    """Of its checkpoint within its folder."""
-    heads: Mapping[str, int]
-    """Outputs of each linear layer."""
+    name: str  # Of its checkpoint within its folder
+    heads: Mapping[str, int]  # Outputs of each linear layer
 
 
-# The reader of passages.
-READER = NetworkKind("reader", HEADS)
-# Name of the calibration's checkpoint within the same folder.
-_CONFIDENCE = "confidence"
+READER = NetworkKind("reader", HEADS)  # The reader of passages
+_CONFIDENCE = "confidence"  # Name of the calibration's checkpoint within the same folder
 # Weights that are those of the encoder's package.
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
 _WIDTH = 384
@@ -58,11 +54,7 @@ def save_weights(
     notes: Mapping[str, Any],
     kind: NetworkKind = READER,
 ) -> None:
-    """Save the weights of a network, matrices as int8 with one float32 scale a row.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a network, matrices as int8 with a float32 scale a row."""
     tensors: dict[str, NDArray[Any]] = {}
     for name, array in weights.items():
         if name in EMBEDDINGS:
@@ -81,8 +73,7 @@ def save_weights(
 def load_quantised(folder: Path, kind: NetworkKind = READER) -> tuple[dict[str, NDArray[Any]], str]:
     """The tensors of a network as they are saved, and the sha256 of their file.
 
-    Raises:
-        ModelError: the folder holds no whole network, or one of another encoder.
+    ModelError where the folder holds no whole network, or one of another encoder.
     """
     tensors, description = load_checkpoint(folder, kind.name)
     if description.get("kind") != kind.name or description.get("encoder") != WEIGHTS_SHA256:
@@ -99,9 +90,8 @@ def dequantised(
 ) -> dict[str, NDArray[Any]]:
     """The float32 weights of a network by name, but for the embeddings.
 
-    Raises:
-        ModelError: they are not those of such a network.
-        EncoderError: the encoder's package is missing or damaged.
+    ModelError where they are not those of such a network, EncoderError where the encoder's package
+    is missing or damaged.
     """
     weights: dict[str, NDArray[Any]] = {}
     for name, array in tensors.items():
@@ -120,12 +110,7 @@ def dequantised(
 
 
 def load_weights(folder: Path, kind: NetworkKind = READER) -> dict[str, NDArray[Any]]:
-    """The float32 weights of a saved network by name, but for the embeddings.
-
-    Raises:
-        ModelError: the folder holds no whole network, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
+    """The float32 weights of a saved network; errors as ``load_quantised`` and ``dequantised``."""
     tensors, _ = load_quantised(folder, kind)
     return dequantised(tensors, folder, kind)
 
@@ -145,32 +130,20 @@ def _shapes(heads: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], np.dty
 
 
 def copy_reader(folder: Path, out: Path) -> None:
-    """Copy the network of a folder to another one; nothing if it is the same folder.
-
-    Raises:
-        ModelError: ``folder`` holds no whole reader, or ``out`` can't be written.
-    """
+    """Copy the network of a folder to another one; ModelError where it is not whole."""
     if folder.resolve() != out.resolve():
         tensors, description = load_checkpoint(folder, READER.name)
         save_checkpoint(out, READER.name, tensors, description)
 
 
 def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str, Any]) -> None:
-    """Save a calibration in the folder of the reader that it was fitted for.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a calibration in its reader's folder; ModelError if that can't be written."""
     weights = np.array(calibration.weights, np.float64)
     save_checkpoint(folder, _CONFIDENCE, {"weights": weights}, {"trained": dict(notes)})
 
 
 def load_calibration(folder: Path) -> Calibration | None:
-    """The calibration of a folder's reader, if there is one.
-
-    Raises:
-        ModelError: it is damaged.
-    """
+    """The calibration of a folder's reader, if there is one; ModelError if it is damaged."""
     if not (folder / f"{_CONFIDENCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, _CONFIDENCE)
@@ -195,11 +168,6 @@ class HeadsOnnx:
     """A network of the encoder's Transformer with two linear layers. Thread-safe."""
 
     def __init__(self, model: bytes, threads: int = 1) -> None:
-        """Load a model that ``span_model`` built, to run each call on some threads.
-
-        Raises:
-            DependencyError: ONNX Runtime is not installed.
-        """
         self._session = onnx_session(model, threads)
 
     def __call__(
@@ -221,7 +189,6 @@ class OnnxSpanNetwork:
     """``SpanNetwork`` for inference. Thread-safe."""
 
     def __init__(self, model: bytes, threads: int = 1) -> None:
-        """Load a model, as ``HeadsOnnx``."""
         self._heads = HeadsOnnx(model, threads)
 
     def __call__(
@@ -248,16 +215,8 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
     """Build the ONNX model of a reader's network.
 
     It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, P] and kinds
-    [B, K] float32, all logits.
-
-    Args:
-        weights: of a trained network of this shape by name, float32; those that are missing are the
-            encoder's.
-        precision: of the products.
-
-    Raises:
-        DependencyError: ONNX Runtime or onnx is not installed.
-        EncoderError: the encoder's package is missing or damaged.
+    [B, K] float32, all logits. ``weights`` are float32, by name; those that are missing are the
+    encoder's. DependencyError where ONNX Runtime or onnx is not installed.
     """
     from safetensors.numpy import load_file
 
@@ -288,11 +247,7 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
 
 
 def trained_model(folder: Path, kind: NetworkKind, precision: Precision) -> bytes:
-    """The ONNX model of a saved network, built once for its weights; errors as ``load_quantised``.
-
-    Raises:
-        DependencyError: ONNX Runtime or onnx is not installed.
-    """
+    """The ONNX model of a saved network, built once for its weights."""
     tensors, sha256 = load_quantised(folder, kind)
     return cached_model(
         kind.name, sha256, precision,

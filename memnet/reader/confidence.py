@@ -14,8 +14,7 @@ from memnet.types import Candidate
 _EPSILON = 1e-6
 _MAX_LOGIT = 30.0
 FEATURES = 10
-# Words are compared by their first letters: "directed" and "director" agree.
-STEM_LETTERS = 5
+STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 
@@ -23,28 +22,21 @@ _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 class Signals(NamedTuple):
     """What the confidence in an answer is calculated from."""
 
-    answer: float
-    """Probability of the answer, by the reader."""
-    second: float
-    """Of the best other answer."""
-    answerable: float
-    """That the passages hold an answer, by the reader."""
-    similarity: float
-    """Highest cosine of question and key among the passages."""
+    answer: float  # Probability of the answer, by the reader
+    second: float  # Of the best other answer
+    answerable: float  # That the passages hold an answer, by the reader
+    similarity: float  # Highest cosine of question and key among the passages
+    # Share of the question's stems in the answer's sentence and title; of yes and no, in the
+    # passages that they were judged by
     overlap: float
-    """Share of the question's stems in the answer's sentence and title; of yes and no, in the
-    passages that they were judged by."""
+    # Whether a name or a number of the question stands in nothing that was read: the question then
+    # presupposes what the evidence does not say
     unknown: bool
-    """Whether a name or a number of the question stands in nothing that was read: the question
-    then presupposes what the evidence does not say."""
-    rank: int
-    """Of the passage that the answer stands in, from 0."""
-    quoted: float = 0.0
-    """Attention of the last hop to the units that are shown, 0..1."""
-    short: bool = True
-    """Whether there is a short answer."""
+    rank: int  # Of the passage that the answer stands in, from 0
+    quoted: float = 0.0  # Attention of the last hop to the units that are shown, 0..1
+    short: bool = True  # Whether there is a short answer
+    # Share of what was read that no passage denies, 0..1; no feature, but a factor
     attested: float = 1.0
-    """Share of what was read that no passage denies, 0..1; no feature, but a factor."""
 
     def features(self) -> tuple[float, ...]:
         """The input of a ``Calibration``: ``FEATURES`` numbers."""
@@ -69,7 +61,6 @@ class Calibration:
     """
 
     def __init__(self, weights: Sequence[float]) -> None:
-        """Take the weights of ``FEATURES`` features."""
         self.weights = tuple(weights)
 
     def confidence(self, signals: Signals) -> float:
@@ -92,15 +83,10 @@ def signals_of(
     others: Sequence[RankedSlot],
     support: Sequence[RankedSlot],
 ) -> Signals:
-    """What is known about the best answer before one knows whether it is right.
+    """What is known about the best of some candidates before one knows whether it is right.
 
-    Args:
-        question: as asked.
-        reading: of the passages.
-        candidates: answers, best first.
-        passages: that were read together, best first.
-        others: in which the answer may stand too.
-        support: those that the best answer was read or judged by, its own first.
+    ``passages`` were read together, ``others`` may hold the answer too, and by ``support`` the best
+    answer was read or judged, its own first.
     """
     best = candidates[0] if candidates else None
     ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}

@@ -15,10 +15,8 @@ from memnet.reader.confidence import Calibration
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 
-# Name of the shipped reader of short answers.
-SPANS = "spans"
-# Name of the reader without weights, which answers with whole sentences.
-SENTENCES = "sentences"
+SPANS = "spans"  # Name of the shipped reader of short answers
+SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
 def load_reader(
@@ -28,19 +26,10 @@ def load_reader(
     device: str = "cpu",
     precision: Precision | None = None,
 ) -> ExtractiveReader:
-    """A saved reader.
+    """A saved reader, on ONNX Runtime with some ``precision``, on torch with None.
 
-    Args:
-        folder: of the reader.
-        max_tokens: to read together.
-        threads: processor cores to use.
-        device: of torch, that is there.
-        precision: of ONNX Runtime, on the processor; None for torch.
-
-    Raises:
-        ModelError: the folder holds no whole reader, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-        DependencyError: ONNX Runtime is wanted and not installed.
+    ModelError where the folder holds no whole reader or one of another encoder, EncoderError where
+    the encoder's package is missing, DependencyError where ONNX Runtime is wanted and not there.
     """
     packer = Packer(load_tokenizer(checked_folder()), max_tokens)
     if precision is not None:
@@ -78,8 +67,8 @@ class LazyReader:
                 name or folder of an extractive model of the transformers library, or
                 "openai:URL#MODEL" for a model on a server; or a reader.
             device: of torch, that is there.
-            eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
-                installed and the device is the processor.
+            eight_bits: whether ONNX Runtime reads in int8; None for where it is installed and the
+                device is the processor.
 
         Raises:
             ModelError: there is no such reader.
@@ -90,9 +79,9 @@ class LazyReader:
         self._precision: Precision | None = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
+        # Of a reader that memnet trained; None for another. Without the shipped weights, which an
+        # installation may leave out, whole sentences are the answers.
         self.folder: Path | None = None
-        """Of a reader that memnet trained; None for another. Without the shipped weights, which an
-        installation may leave out, whole sentences are the answers."""
         if not isinstance(name, (str, os.PathLike)):
             self._loaded = LoadedReader(name, None)
             return
@@ -108,16 +97,7 @@ class LazyReader:
             self._loaded = LoadedReader(NamedReader(name, device), None)
 
     def load(self, max_tokens: int, threads: int = 1) -> LoadedReader | None:
-        """The reader; None where whole sentences are the answers.
-
-        Args:
-            max_tokens: to read together.
-            threads: processor cores to use.
-
-        Raises:
-            ModelError: its weights are missing or damaged, or go with another encoder.
-            EncoderError: the encoder's package is missing or damaged.
-        """
+        """The reader; None where whole sentences are the answers. Errors as ``load_reader``."""
         with self._lock:
             if self._loaded is None and self.folder is not None:
                 calibration = load_calibration(self.folder)

@@ -23,14 +23,12 @@ Network = TypeVar("Network", bound=nn.Module)
 class SpanTensors(NamedTuple):
     """``SpanScores`` as tensors of the network's device, with gradients in training."""
 
+    # [B, T] float32: log-probability that the answer starts at a token, if it is a span
     start: Tensor
-    """[B, T] float32: log-probability that the answer starts at a token, if it is a span."""
-    end: Tensor
-    """[B, T] float32: the same for its last token."""
+    end: Tensor  # [B, T] float32: the same for its last token
+    # [B, T] float32: logits of tokens, whose mean over a unit is the logit of that
     relevance: Tensor
-    """[B, T] float32: logits of tokens, whose mean over a unit is the logit of that."""
-    kind: Tensor
-    """[B, K] float32: log-probabilities of ``KINDS``."""
+    kind: Tensor  # [B, K] float32: log-probabilities of ``KINDS``
 
 
 class SpanNetwork(nn.Module):
@@ -41,7 +39,6 @@ class SpanNetwork(nn.Module):
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
-        """Make the network with untrained weights; ``dropout`` is the rate in training."""
         super().__init__()
         self.encoder = BertNetwork(dropout)
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
@@ -83,16 +80,15 @@ def score_packs(network: SpanNetwork) -> ScorePacks:
 class Right(NamedTuple):
     """What is right about a pack."""
 
+    # First and last token of each right short answer; empty where none is known
     spans: list[tuple[int, int]]
-    """First and last token of each right short answer; empty where none is known."""
+    # First and last token of each unit, and whether it belongs to the quotation that answers
     units: list[tuple[int, int, bool]]
-    """First and last token of each unit, and whether it belongs to the quotation that answers."""
-    kinds: list[bool]
-    """[K] kinds of which one is right."""
+    kinds: list[bool]  # [K] kinds of which one is right
 
 
 def reading_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
-    """Mean negative log-likelihood: of the kind, of any right span, and of the right units.
+    """Mean negative log-likelihood of B packs: of the kind, any right span, and the right units.
 
     Each right unit competes with "nothing", whose logit is 0, and all wrong units; and "nothing"
     with these, so that a quotation may have several units.
@@ -100,13 +96,6 @@ def reading_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
     Source: Clark and Gardner 2018 (several right spans, summed); Zhou et al. 2021, "Document-level
     relation extraction with adaptive thresholding", section 3.2 (a class that separates right ones
     from wrong ones, which may be many).
-
-    Args:
-        scores: of B packs.
-        right: what is right about each.
-
-    Returns:
-        [] float32.
     """
     kinds = torch.tensor([one.kinds for one in right], device=scores.kind.device)
     loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), dim=1).sum()
@@ -145,22 +134,12 @@ def save_span_network(folder: Path, network: SpanNetwork, notes: Mapping[str, An
 
 
 def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
-    """A saved network.
-
-    Raises:
-        ModelError: the folder holds no whole reader, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
+    """A saved network; errors as ``load_weights``."""
     return load_network(folder, READER, lambda: SpanNetwork(dropout))
 
 
 def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -> Network:
-    """A saved network of a kind, which ``make`` makes with any weights.
-
-    Raises:
-        ModelError: the folder holds no whole one, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
+    """A saved network of a kind, which ``make`` makes with any weights."""
     tensors = _encoder_tensors()
     embeddings = {name: tensors[name.removeprefix("encoder.")] for name in EMBEDDINGS}
     with WithoutInitialisation():

@@ -17,14 +17,10 @@ class RankedSlot:
     """A slot that the hops of one question ranked."""
 
     slot: Slot
-    score: float
-    """The controller's score."""
-    similarity: float
-    """Cosine of the slot's key and the question."""
-    attention: float
-    """Weight of the slot in the attention of the hop that ranked it, 0..1."""
-    hop: int
-    """The first hop, counted from 1, that ranked the slot as evidence."""
+    score: float  # The controller's score
+    similarity: float  # Cosine of the slot's key and the question
+    attention: float  # Weight of the slot in the attention of the hop that ranked it, 0..1
+    hop: int  # The first hop, counted from 1, that ranked the slot as evidence
 
     @property
     def passage(self) -> Passage:
@@ -82,12 +78,14 @@ def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = N
 def span_candidate(span: Span, passages: Sequence[RankedSlot], weight: float = 1.0) -> Candidate:
     """A span that was read in some passages as a candidate, placed in its source."""
     slot = passages[span.passage].slot
+    return slot_candidate(slot, span.start, span.end, weight * span.probability)
+
+
+def slot_candidate(slot: Slot, start: int, end: int, score: float) -> Candidate:
+    """A piece of the text of a slot as a candidate, placed in its source."""
+    first, last = slot.start + start, slot.start + end
     return Candidate(
-        text=slot.text[span.start : span.end],
-        score=weight * span.probability,
-        evidence=slot.id,
-        start=slot.start + span.start,
-        end=slot.start + span.end,
+        text=slot.text[start:end], score=score, evidence=slot.id, start=first, end=last
     )
 
 

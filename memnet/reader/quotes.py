@@ -17,17 +17,13 @@ from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
-# Exponent of the attention to a passage, as the prior of its units.
-_PRIOR = 1.0
-# Logit from which a unit is quoted with the one beside it.
-_JOINED = -6.0
+_JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
 _JOINED_VALUE = -2.0
 # Logit from which an item is quoted with the one beside it: a list is asked for as a whole.
 _JOINED_ITEM = -9.0
-# Logit from which a unit is quoted as a further piece, in a list or steps.
-_APART = 0.0
+_APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
 # Share of the most attention to a unit from which the next one is shown as well. On 363 questions
 # about five collections that the reader had not learned from, what is shown answers 1.7 % more.
 _CLOSE = 0.3
@@ -39,28 +35,21 @@ _MAX_CANDIDATES = 3
 class AttendedUnit(NamedTuple):
     """A unit of a passage in the attention of the last hop."""
 
-    passage: int
-    """Index of the passage that it stands in."""
+    passage: int  # Index of the passage that it stands in
     unit: Unit
-    logit: float
-    """Log-odds of the reader."""
-    weight: float
-    """Attention, 0..1; all weights and that of "no answer" sum to one."""
-    words: tuple[ReadWord, ...] = ()
-    """Those that speak most for it."""
+    logit: float  # Log-odds of the reader
+    weight: float  # Attention, 0..1; all weights and that of "no answer" sum to one
+    words: tuple[ReadWord, ...] = ()  # Those that speak most for it
 
 
 class Quotation(NamedTuple):
     """A piece of a passage that is shown."""
 
     item: RankedSlot
-    start: int
-    """Its first character in the slot's text."""
+    start: int  # Its first character in the slot's text
     end: int
-    weight: float
-    """Attention to its units, 0..1."""
-    words: tuple[ReadWord, ...] = ()
-    """Those that speak most for them."""
+    weight: float  # Attention to its units, 0..1
+    words: tuple[ReadWord, ...] = ()  # Those that speak most for them
 
     @property
     def text(self) -> str:
@@ -81,7 +70,7 @@ def attend_units(reading: Reading, passages: Sequence[RankedSlot]) -> list[Atten
     """
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     logits = [
-        one.logit + _PRIOR * math.log(max(passages[one.passage].attention / highest, _FLOOR))
+        one.logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
         for one in reading.units
     ]
     peak = max((0.0, *logits))
@@ -98,21 +87,19 @@ def most_attended(
 ) -> tuple[Quotation, ...]:
     """The ``count`` units with most attention, best first."""
     best = sorted(attended, key=lambda one: -one.weight)[:count]
-    return tuple(
-        Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
-        for one in best
-    )
+    return tuple(_quotation(one, passages) for one in best)
+
+
+def _quotation(one: AttendedUnit, passages: Sequence[RankedSlot]) -> Quotation:
+    return Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
 
 
 def quote(
     kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Quotation, ...]:
     """The pieces of one passage to show for an answer without a short form, in their order."""
-    anchor = max(attended, key=lambda one: one.weight, default=None)
-    if anchor is None:
-        return ()
-    own = [one for one in attended if one.passage == anchor.passage]
-    return _pieces(kind, own, own.index(anchor), passages[anchor.passage])
+    own, anchor = _most_attended_passage(attended)
+    return _pieces(kind, own, anchor, passages[own[anchor].passage]) if own else ()
 
 
 def quote_candidates(
@@ -136,37 +123,28 @@ def quote_candidates(
                 end=slot.start + pieces[0].end if len(pieces) == 1 else None,
             )
         )
-        left = [one for one in left if not _is_in(one, pieces, passages)]
+        left = [one for one in left if not any(map(_quotation(one, passages).overlaps, pieces))]
     return tuple(found)
-
-
-def _is_in(one: AttendedUnit, pieces: Sequence[Quotation], passages: Sequence[RankedSlot]) -> bool:
-    item = passages[one.passage]
-    return any(
-        piece.item is item and piece.start < one.unit.end and one.unit.start < piece.end
-        for piece in pieces
-    )
 
 
 def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
+    own, anchor = _most_attended_passage(attended)
+    chosen = _chosen("list", own, anchor) if own else ()
+    return any(own[n].unit.kind != "sentence" for n in chosen)
+
+
+def _most_attended_passage(attended: Sequence[AttendedUnit]) -> tuple[list[AttendedUnit], int]:
+    """The units of the passage that holds the most attended one, and the index of that."""
     anchor = max(attended, key=lambda one: one.weight, default=None)
-    if anchor is None:
-        return False
-    own = [one for one in attended if one.passage == anchor.passage]
-    return any(own[n].unit.kind != "sentence" for n in _chosen("list", own, own.index(anchor)))
+    own = [one for one in attended if anchor is not None and one.passage == anchor.passage]
+    return own, own.index(anchor) if anchor is not None else 0
 
 
 def with_close_unit(
     kind: AnswerKind, quotes: tuple[Quotation, ...], attended: Sequence[Quotation]
 ) -> tuple[Quotation, ...]:
-    """What is shown, with one more unit of any passage that has almost as much attention.
-
-    Args:
-        kind: of the answer.
-        quotes: the pieces to show without it.
-        attended: the units with most attention, best first.
-    """
+    """What is shown, with one more unit of any passage that has almost as much attention."""
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes))
@@ -193,14 +171,9 @@ def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
 def quote_around(
     item: RankedSlot, start: int, end: int, attended: Sequence[AttendedUnit] = ()
 ) -> tuple[Quotation, ...]:
-    """The piece of a passage to show for a span of it.
+    """The piece of a passage to show for a span of its text.
 
-    Args:
-        item: the passage.
-        start: first character of the span in the slot's text.
-        end: the one after its last.
-        attended: the units of that passage in the attention of the last hop; none where it did not
-            read there.
+    ``attended`` are the passage's units in the attention of the last hop, if it read there.
     """
     own = attended or [AttendedUnit(0, unit, 0.0, 0.0) for unit in units(item.slot.text)]
     inside = [n for n, one in enumerate(own) if one.unit.start < end and start < one.unit.end]

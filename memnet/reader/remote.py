@@ -17,7 +17,7 @@ from memnet.reader.spans import Passage, Reading, Span
 PREFIX = "openai:"
 # Environment variable of the key that the server asks for, if it does.
 KEY_VARIABLE = "MEMNET_READER_KEY"
-_SECONDS = 60.0
+_SECONDS = 60.0  # To wait for the connection, and for each part of an answer
 _MAX_SPANS = 5
 _MAX_ANSWER_TOKENS = 300
 _NOTHING = Reading(spans=(), yes=0.0, no=0.0, answerable=0.0)
@@ -30,8 +30,7 @@ _INSTRUCTIONS = (
 _BULLET = re.compile(r"(?:[-*]|\d{1,6}[.)])\s++")
 _CITATION = re.compile(r"\[(\d{1,6})\]$")
 _LONGEST_CITATION = 8
-# What models put around a quotation.
-_MARKS = "\"'`*“”‘’«» "
+_MARKS = "\"'`*“”‘’«» "  # What models put around a quotation
 
 
 def is_remote(name: object) -> bool:
@@ -42,16 +41,10 @@ def is_remote(name: object) -> bool:
 class RemoteReader:
     """A model on a server as a ``Reader``. Passages and questions are sent to that server."""
 
-    def __init__(self, name: str, seconds: float = _SECONDS) -> None:
-        """Find the server; it is asked at the first question.
+    def __init__(self, name: str) -> None:
+        """Find the server by "openai:URL#MODEL"; it is asked at the first question.
 
-        Args:
-            name: "openai:URL#MODEL", such as "openai:http://127.0.0.1:11434/v1#llama3".
-            seconds: to wait for the server's connection, and for each part of its answer.
-
-        Raises:
-            InputError: the name is none of these.
-            DependencyError: the library httpx is not installed.
+        InputError where the name is another, DependencyError where httpx is not installed.
         """
         url, _, model = name.removeprefix(PREFIX).partition("#")
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or not model:
@@ -68,7 +61,7 @@ class RemoteReader:
             ) from error
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(timeout=seconds, headers=headers)
+        self._client = httpx.Client(timeout=_SECONDS, headers=headers)
         self._failures = (httpx.HTTPError, httpx.InvalidURL, ValueError)
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._model = model
@@ -76,8 +69,7 @@ class RemoteReader:
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """As ``Reader.read``; without a valid citation there is no answer.
 
-        Raises:
-            ModelError: the server can't be reached, refuses, or does not answer in its form.
+        ModelError where the server can't be reached, refuses, or does not answer in its form.
         """
         if not passages:
             return _NOTHING
@@ -120,14 +112,9 @@ class RemoteReader:
 
 
 def cited_spans(answer: str, passages: Sequence[Passage]) -> tuple[Span, ...]:
-    """The lines of an answer that stand word for word in the passage that each cites.
+    """The lines of an answer ("Una Thale [2]") that stand word for word in the passage each cites.
 
-    Args:
-        answer: a line for each quotation, with the number of its passage from 1: "Una Thale [2]".
-        passages: that were numbered.
-
-    Returns:
-        Their spans, best first. White space may differ.
+    They are numbered from 1, and best first. White space may differ.
     """
     spans: dict[tuple[int, int, int], Span] = {}
     for line in map(str.strip, answer.splitlines()):

@@ -35,8 +35,7 @@ _MAX_QUESTION_TOKENS = 64
 # Tokens that are left for a passage, however long its title; a longer title is cut.
 _MIN_PASSAGE_TOKENS = 24
 _MAX_SPAN_TOKENS = 20
-# Max. spans of each pack.
-_MAX_SPANS = 20
+_MAX_SPANS = 20  # Max. spans of each pack.
 # Units of each pack of which the words are kept that speak for them, and how many.
 _MAX_EXPLAINED, _MAX_WORDS = 3, 5
 
@@ -64,23 +63,19 @@ class Span(NamedTuple):
 class ReadWord(NamedTuple):
     """A word of a unit."""
 
-    start: int
-    """Its first character in the passage."""
+    start: int  # Its first character in the passage
     end: int
-    weight: float
-    """Its share in the softmax over the logits of the unit's tokens, 0..1."""
+    weight: float  # Its share in the softmax over the logits of the unit's tokens, 0..1
 
 
 class ReadUnit(NamedTuple):
     """A unit of a passage, as the last hop attends to it."""
 
-    passage: int
-    """Index of the passage that it stands in."""
+    passage: int  # Index of the passage that it stands in
     unit: Unit
-    logit: float
-    """Log-odds that it is a part of the quotation that answers, against none of all."""
+    logit: float  # Log-odds that it is a part of the quotation that answers, against none of all
+    # Those that speak most for it, in their order; only of the best units
     words: tuple[ReadWord, ...] = ()
-    """Those that speak most for it, in their order; only of the best units."""
 
 
 class Reading(NamedTuple):
@@ -124,14 +119,12 @@ class Reader(Protocol):
 class SpanScores(NamedTuple):
     """Scores of the packs of a batch, float32."""
 
+    # [B, T]: log-probability that the answer starts at a token, if it is a span
     start: NDArray[np.float32]
-    """[B, T]: log-probability that the answer starts at a token, if it is a span."""
-    end: NDArray[np.float32]
-    """[B, T]: the same for its last token."""
+    end: NDArray[np.float32]  # [B, T]: the same for its last token
+    # [B, T]: logits of tokens, whose mean over a unit is the logit of that
     relevance: NDArray[np.float32]
-    """[B, T]: logits of tokens, whose mean over a unit is the logit of that."""
-    kind: NDArray[np.float32]
-    """[B, K]: log-probabilities of ``KINDS``."""
+    kind: NDArray[np.float32]  # [B, K]: log-probabilities of ``KINDS``
 
 
 # A trained network: takes token ids, segments and mask of answer tokens, each [B, T].
@@ -145,8 +138,7 @@ class PackedUnit(NamedTuple):
 
     passage: int
     unit: Unit
-    first: int
-    """Its first token in the pack."""
+    first: int  # Its first token in the pack
     last: int
 
 
@@ -154,15 +146,12 @@ class PackedUnit(NamedTuple):
 class Pack:
     """A question and passages, as the network takes them."""
 
-    token_ids: list[int]
-    """[T]"""
-    passages_start: int
-    """First token of the passages."""
+    token_ids: list[int]  # [T]
+    passages_start: int  # First token of the passages
+    # [T] index of a token's passage, its first character there and the one after its last; None
+    # where no answer may be: in the question, in titles, at separators
     offsets: list[tuple[int, int, int] | None]
-    """[T] index of a token's passage, its first character there and the one after its last; None
-    where no answer may be: in the question, in titles, at separators."""
-    units: list[PackedUnit]
-    """Those of its passages, in their order."""
+    units: list[PackedUnit]  # Those of its passages, in their order
 
     def inputs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Token ids, segments and mask of answer tokens of one pack, each [1, T]."""
@@ -178,8 +167,7 @@ class _Piece(NamedTuple):
     title: list[int]
     tokens: list[int]
     offsets: list[tuple[int, int, int]]
-    units: Sequence[Unit]
-    """Of the whole passage."""
+    units: Sequence[Unit]  # Of the whole passage
 
     def __len__(self) -> int:
         return len(self.title) + len(self.tokens) + 1
@@ -202,12 +190,7 @@ class Packer:
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
-        """Take a tokenizer.
-
-        Args:
-            tokenizer: of the ``tokenizers`` library; neither pads nor truncates.
-            max_tokens: of a pack.
-        """
+        """Take a tokenizer that neither pads nor truncates, and the most tokens of a pack."""
         self._tokenizer = tokenizer
         self._max_tokens = max_tokens
         self._cls = tokenizer.token_to_id(_CLS)
@@ -271,11 +254,7 @@ class ExtractiveReader:
     def __init__(self, network: ScorePacks, packer: Packer, threads: int = 1) -> None:
         """Join a trained network and what makes its input.
 
-        Args:
-            network: an ``OnnxSpanNetwork``, or a ``SpanNetwork`` by ``score_packs``.
-            packer: of its tokens.
-            threads: processor cores for several packs, one core each; a single pack may use all
-                cores of torch.
+        ``threads`` are for several packs, one core each; a single one may use all cores of torch.
         """
         self._network = network
         self._packer = packer

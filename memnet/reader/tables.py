@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memnet.reader.answers import Prediction
-from memnet.reader.passages import RankedSlot
+from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import quote_around
 from memnet.text.english import query_terms
-from memnet.types import Candidate
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BETWEEN = " | "
@@ -23,17 +22,14 @@ _QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 
 
 class _Cell(NamedTuple):
-    header: frozenset[str]
-    """Stems of its column's header."""
-    value: frozenset[str]
-    """Stems of its text."""
+    header: frozenset[str]  # Stems of its column's header
+    value: frozenset[str]  # Stems of its text
     start: int
     end: int
 
 
 class _Found(NamedTuple):
-    values: float
-    """Weight of the question's words that the other cells of its row hold."""
+    values: float  # Weight of the question's words that the other cells of its row hold
     item: RankedSlot
     cell: _Cell
 
@@ -43,10 +39,7 @@ def read_cells(
 ) -> Prediction:
     """The cell that a question asks for; nothing where no row or no column stands out.
 
-    Args:
-        question: as asked.
-        terms: words of it that the memory has, with their weights, which sum to one.
-        passages: what the hops found, best first.
+    ``terms`` are its words that the memory has, with weights that sum to one.
     """
     asked: dict[str, float] = {}
     for term, weight in terms.items():
@@ -63,16 +56,10 @@ def read_cells(
     if not found or (len(found) > 1 and found[1].values == found[0].values):
         return Prediction()
     best = found[0]
-    slot = best.item.slot
-    candidate = Candidate(
-        text=slot.text[best.cell.start : best.cell.end],
-        score=best.values,
-        evidence=slot.id,
-        start=slot.start + best.cell.start,
-        end=slot.start + best.cell.end,
-    )
-    shown = quote_around(best.item, best.cell.start, best.cell.end)
-    return Prediction((candidate,), (best.item,), "table", quotes=shown, short=candidate.text)
+    item, start, end = best.item, best.cell.start, best.cell.end
+    candidate = slot_candidate(item.slot, start, end, best.values)
+    shown = quote_around(item, start, end)
+    return Prediction((candidate,), (item,), "table", quotes=shown, short=candidate.text)
 
 
 def _read_row(asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot) -> _Found | None:
@@ -101,11 +88,6 @@ def _read_quantity(asked: frozenset[str], row: Sequence[_Cell], item: RankedSlot
 
     What the title says, "How many apples are in the apple cake?", names no row. All words of the
     question count, also those that the memory does not have: "How many eggs does a hen lay?"
-
-    Args:
-        asked: stems of the question; none where it asks for no quantity.
-        row: a row of a table.
-        item: the passage that it stands in.
     """
     if len(row) != 2 or not asked:
         return None

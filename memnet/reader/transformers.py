@@ -31,15 +31,9 @@ class NamedReader:
     """
 
     def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
-        """Load the model.
+        """Load the model by its name or folder.
 
-        Args:
-            name: or folder of the model.
-            device: of torch, that is there.
-
-        Raises:
-            DependencyError: transformers is not installed.
-            ModelError: there is no such model.
+        DependencyError where transformers is not installed, ModelError where there is no such one.
         """
         shown = os.fspath(name)
         if is_missing_folder(name):

@@ -6,18 +6,17 @@ A device is named as torch names it: "cpu", "cuda:0".
 import logging
 import os
 import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import DeviceError
+from memnet.runtime.process import SharedSetting
 
 CPU = "cpu"
 # Device files, one of which exists on Linux where a GPU has a driver.
@@ -131,45 +130,22 @@ def device_copier(device: str) -> Callable[[NDArray[np.float32]], DeviceVectors 
     return None if device == CPU else copy
 
 
-class OneThreadEach:
-    """Context in which each torch operation runs on the thread that calls it.
-
-    Batches then run in parallel, a core each, rather than each on all cores: that is faster for
-    batches of this size, and no thread waits spinning for another. Torch's former setting is
-    restored when the last thread leaves.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before: int | None = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            torch = _torch()
-            if self._before is None and torch is not None:
-                self._before = torch.get_num_threads()
-                torch.set_num_threads(1)
-            self._inside += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            torch = _torch()
-            if not self._inside and self._before is not None and torch is not None:
-                torch.set_num_threads(self._before)
-                self._before = None
-
-
-def _torch() -> ModuleType | None:
-    """Torch, if it is imported: without it there is nothing to set."""
+def _set_one_thread() -> int | None:
     torch = sys.modules.get("torch")
-    # Another thread may be in the middle of importing it.
-    return torch if hasattr(torch, "set_num_threads") else None
+    # Not imported: there is nothing to set. Another thread may be in the middle of importing it.
+    if torch is None or not hasattr(torch, "set_num_threads"):
+        return None
+    before = int(torch.get_num_threads())
+    torch.set_num_threads(1)
+    return before
 
 
-# One for the process, as torch's setting is.
-one_thread_each = OneThreadEach()
+# Context in which each torch operation runs on the thread that calls it. Batches then run in
+# parallel, a core each, rather than each on all cores: that is faster for batches of this size, and
+# no thread waits spinning for another.
+one_thread_each = SharedSetting(
+    _set_one_thread, lambda number: sys.modules["torch"].set_num_threads(number)
+)
 
 
 @lru_cache(maxsize=1)

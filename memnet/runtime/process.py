@@ -6,16 +6,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
 try:
     import resource
 except ImportError:  # Windows: there only the time that the parent waits is limited
     resource = None  # type: ignore[assignment]
 
+T = TypeVar("T")
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
 # Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
@@ -58,27 +59,42 @@ def raise_gc_threshold() -> None:
         gc.set_threshold(_NEW_OBJECTS)
 
 
-_lock = threading.Lock()
-# The threshold before each ``raised_gc_threshold`` block that a thread is in.
-_before: list[tuple[int, int, int]] = []
+class SharedSetting(Generic[T]):
+    """Context in which a setting of the process is another one, for as long as any thread is in it.
 
-
-@contextmanager
-def raised_gc_threshold() -> Iterator[None]:
-    """Raise the threshold of collection until the last such block of any thread ends.
-
-    An ingest takes a twentieth longer without it.
+    Args:
+        change: changes it and returns what it was; None if there is nothing to change yet.
+        restore: sets what it was.
     """
-    with _lock:
-        _before.append(gc.get_threshold())
-        raise_gc_threshold()
-    try:
-        yield
-    finally:
-        with _lock:
-            before = _before.pop()
-            if not _before:
-                gc.set_threshold(*before)
+
+    def __init__(self, change: Callable[[], T | None], restore: Callable[[T], object]) -> None:
+        self._change, self._restore = change, restore
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: T | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._before is None:
+                self._before = self._change()
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._before is not None:
+                self._restore(self._before)
+                self._before = None
+
+
+def _change_gc_threshold() -> tuple[int, int, int]:
+    before = gc.get_threshold()
+    raise_gc_threshold()
+    return before
+
+
+# An ingest takes a twentieth longer without it.
+raised_gc_threshold = SharedSetting(_change_gc_threshold, lambda old: gc.set_threshold(*old))
 
 
 @contextmanager

@@ -12,6 +12,5 @@ __all__ = ["ServerSettings", "create_app"]
 
 # ``import memnet.server`` loads neither FastAPI nor torch
 __getattr__ = lazy_names(
-    __name__,
-    {"ServerSettings": "memnet.server.settings", "create_app": "memnet.server.app"},
+    __name__, {"ServerSettings": "memnet.server.settings", "create_app": "memnet.server.app"}
 )

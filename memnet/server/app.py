@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import hashlib
 import importlib.util
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.resources import files
@@ -15,24 +16,21 @@ from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memnet import __version__
 from memnet.engine import Engine
-from memnet.server import openai
+from memnet.server import answers, openai, pdf, sources
 from memnet.server.errors import (
     ERROR_RESPONSES,
-    CatchErrors,
     NotFoundError,
+    catch_errors,
     error_response,
     handle_errors,
 )
-from memnet.server.metrics import AnswerHead, CountRequests, Metrics
-from memnet.server.pdf import pages
-from memnet.server.routes import answers, facts, sources
+from memnet.server.metrics import Metrics, answer_head, count_requests
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
-from memnet.server.work import FullVectors, Work
+from memnet.server.work import Work, make_full_vectors
 
 
 def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAPI:
@@ -45,7 +43,6 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     settings = settings or ServerSettings()
     metrics = Metrics()
     work = Work(engine.config.cores())
-
     served = _mcp_app(engine, settings.read_only)
 
     @asynccontextmanager
@@ -54,9 +51,13 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
             if served is not None:
                 await stack.enter_async_context(served.router.lifespan_context(served))
             if not settings.read_only:
-                vectors = FullVectors(engine)
+                stop = threading.Event()
+                vectors = threading.Thread(
+                    target=make_full_vectors, args=(engine, stop), name="vectors", daemon=True
+                )
                 vectors.start()
-                stack.push_async_callback(asyncio.to_thread, vectors.stop)
+                stack.push_async_callback(asyncio.to_thread, vectors.join)
+                stack.callback(stop.set)
             yield
         work.close()
 
@@ -69,24 +70,23 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
         middleware=[
-            Middleware(AnswerHead),
-            Middleware(CountRequests, metrics=metrics),
+            Middleware(answer_head),
+            Middleware(count_requests, metrics=metrics),
             Middleware(Security, settings=settings),
-            Middleware(CatchErrors),
+            Middleware(catch_errors),
         ],
     )
     handle_errors(app)
     app.include_router(answers.router(engine, work, metrics))
-    app.include_router(facts.router(engine, work))
     for subject in (sources, answers):
         changing = subject.writing_router(engine, work)
         app.include_router(_refusing(changing) if settings.read_only else changing)
-    app.include_router(pages.router(engine, work))  # before what takes any path below /sources
+    app.include_router(pdf.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
     app.include_router(_page_router())
     app.include_router(openai.router(engine, work))
-    if served is not None:
-        app.router.routes.append(Route("/mcp", _Served(served)))
+    if served is not None:  # a mount would send clients on to "/mcp/"
+        app.router.routes.append(Route("/mcp", served))
     return app
 
 
@@ -97,16 +97,6 @@ def _mcp_app(engine: Engine, read_only: bool) -> Starlette | None:
     from memnet.mcp import http_app
 
     return http_app(engine, read_only)
-
-
-class _Served:
-    """An ASGI app at one path: a mount would send clients on to "/mcp/"."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
 
 def _refusing(changing: APIRouter) -> APIRouter:
@@ -122,7 +112,6 @@ def _refusing(changing: APIRouter) -> APIRouter:
     return routes
 
 
-_INDEX = "index.html"
 # As far as the page has files; the system's own table may differ.
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -131,11 +120,7 @@ def _page_router() -> APIRouter:
     """``GET /`` and ``GET /page/{name}``."""
     routes = APIRouter(include_in_schema=False)
     folder = files("memnet.server") / "page"
-    contents = (
-        {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-        if folder.is_dir()
-        else {}
-    )
+    contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     # Text of this kind shrinks to a third; the page is for networks as well as for loopback.
     compressed = {name: gzip.compress(data, mtime=0) for name, data in contents.items()}
     tags = {name: f'"{hashlib.sha256(data).hexdigest()[:16]}"' for name, data in contents.items()}
@@ -156,7 +141,7 @@ def _page_router() -> APIRouter:
 
     @routes.get("/")
     async def index(request: Request) -> Response:
-        return await serve(_INDEX, request)
+        return await serve("index.html", request)
 
     @routes.get("/page/{name}")
     async def page(name: str, request: Request) -> Response:

@@ -1,6 +1,7 @@
 """Errors as clients see them: ``{"error": {"message": one line, "type": ...}}``."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -18,7 +19,8 @@ ErrorType = Literal[
     "invalid_request", "not_found", "unauthorized", "too_large", "read_only", "conflict", "internal"
 ]
 _OF_STATUS: dict[int, ErrorType] = {
-    401: "unauthorized", 404: "not_found", 409: "conflict", 413: "too_large",
+    401: "unauthorized", 403: "unauthorized", 404: "not_found", 409: "conflict", 413: "too_large",
+    500: "internal",
 }  # fmt: skip
 
 
@@ -45,67 +47,62 @@ class NotFoundError(MemnetError):
     """What a request names is not stored."""
 
 
-def error_body(message: str, kind: ErrorType) -> str:
-    """An error as JSON."""
+def error_body(status: int, message: str, kind: ErrorType | None = None) -> str:
+    """An error as JSON, of the type that its HTTP status has if none is given."""
+    kind = kind or _OF_STATUS.get(status, "invalid_request")
     return ErrorBody(error=ErrorDetail(message=one_line(message), type=kind)).model_dump_json()
 
 
 def error_response(
-    status: int, message: str, kind: ErrorType, headers: dict[str, str] | None = None
+    status: int,
+    message: str,
+    kind: ErrorType | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     """An error as a response."""
-    return Response(error_body(message, kind), status, headers, "application/json")
+    return Response(error_body(status, message, kind), status, headers, "application/json")
 
 
-def describe(error: Exception) -> tuple[int, str, ErrorType]:
-    """HTTP status, message and type of an error; a bug is logged and not described."""
+def describe(error: Exception) -> tuple[int, str]:
+    """HTTP status and message of an error; a bug is logged and not described."""
     match error:
         case NotFoundError():
-            return 404, str(error), "not_found"
+            return 404, str(error)
         case InputError():
-            return 400, str(error), "invalid_request"
+            return 400, str(error)
         case StoreBusyError():
-            return 409, str(error), "conflict"
+            return 409, str(error)
         case MemnetError():
-            return 500, str(error), "internal"
+            return 500, str(error)
     _log.error("a request failed", exc_info=error)
-    return 500, "internal server error; see the server's log", "internal"
+    return 500, "internal server error; see the server's log"
 
 
 def handle_errors(app: FastAPI) -> None:
     """Make an app return all its errors in this form."""
 
-    async def of_memory(_: Request, error: Exception) -> Response:
+    @app.exception_handler(MemnetError)
+    async def of_memory(_: Request, error: MemnetError) -> Response:
         return error_response(*describe(error))
 
-    async def of_request(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for it alone
+    @app.exception_handler(RequestValidationError)
+    async def of_request(_: Request, error: RequestValidationError) -> Response:
         if isinstance(error.body, bytes) and error.body:  # not parsed
             message = "expected a JSON body: send 'Content-Type: application/json'"
         else:
             first = error.errors()[0]
             message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        return error_response(422, message, "invalid_request")
+        return error_response(422, message)
 
-    async def of_http(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101  # registered for it alone
-        kind = _OF_STATUS.get(error.status_code, "invalid_request")
-        headers = dict(error.headers or {})
-        return error_response(error.status_code, str(error.detail), kind, headers)
-
-    app.add_exception_handler(MemnetError, of_memory)
-    app.add_exception_handler(RequestValidationError, of_request)
-    app.add_exception_handler(HTTPException, of_http)
+    @app.exception_handler(HTTPException)
+    async def of_http(_: Request, error: HTTPException) -> Response:
+        return error_response(error.status_code, str(error.detail), headers=error.headers)
 
 
-class CatchErrors:
+def catch_errors(app: ASGIApp) -> ASGIApp:
     """ASGI middleware that turns unexpected exceptions (bugs) into responses."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
         async def note(message: Message) -> None:
@@ -114,8 +111,10 @@ class CatchErrors:
             await send(message)
 
         try:
-            await self._app(scope, receive, note)
+            await app(scope, receive, note)
         except Exception as error:
             if started or scope["type"] != "http":
                 raise
             await error_response(*describe(error))(scope, receive, send)
+
+    return handle

@@ -1,5 +1,6 @@
 """Counts and times of requests in the Prometheus text format, and HEAD."""
 
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Seconds: the usual ones of Prometheus' clients
-_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, math.inf)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _UNKNOWN = "unknown"
 
@@ -22,14 +23,7 @@ class Metrics:
         self._seconds: Counter[str] = Counter()
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note a request that has ended.
-
-        Args:
-            method: of HTTP.
-            route: as it is declared, "/sources/{source_id:id}": paths hold ids.
-            status: of the response.
-            seconds: until its end.
-        """
+        """Note a request that has ended; ``route`` is as declared: paths hold ids."""
         self._requests[method, route, status] += 1
         self._seconds[route] += seconds  # type: ignore[assignment]  # a Counter adds floats, too
         for index, bound in enumerate(_BOUNDS):
@@ -43,28 +37,24 @@ class Metrics:
             lines.append(f"memnet_requests_total{{{labels}}} {number}")
         lines.append("# TYPE memnet_request_seconds histogram")
         for route, buckets in sorted(self._buckets.items()):
-            total = sum(number for (_, one, _), number in self._requests.items() if one == route)
-            for bound, number in [*zip(_BOUNDS, buckets, strict=True), ("+Inf", total)]:
-                name = f'memnet_request_seconds_bucket{{route="{route}",le="{bound}"}}'
-                lines.append(f"{name} {number}")
+            for bound, number in zip(_BOUNDS, buckets, strict=True):
+                most = "+Inf" if bound == math.inf else bound
+                lines.append(
+                    f'memnet_request_seconds_bucket{{route="{route}",le="{most}"}} {number}'
+                )
             lines.append(f'memnet_request_seconds_sum{{route="{route}"}} {self._seconds[route]}')
-            lines.append(f'memnet_request_seconds_count{{route="{route}"}} {total}')
+            lines.append(f'memnet_request_seconds_count{{route="{route}"}} {buckets[-1]}')
         for gauge, number in [("memnet_requests_in_flight", self.in_flight), *gauges.items()]:
             lines += [f"# TYPE {gauge} gauge", f"{gauge} {number}"]
         return "\n".join(lines) + "\n"
 
 
-class CountRequests:
+def count_requests(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     """ASGI middleware that notes each request in ``Metrics``."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         status = 500
         started = time.perf_counter()
@@ -75,32 +65,25 @@ class CountRequests:
                 status = message["status"]
             await send(message)
 
-        self._metrics.in_flight += 1
+        metrics.in_flight += 1
         try:
-            await self._app(scope, receive, note)
+            await app(scope, receive, note)
         finally:
-            self._metrics.in_flight -= 1
+            metrics.in_flight -= 1
             # Only what is declared is a label: else each path that a scanner tries would be kept.
             route = getattr(scope.get("route"), "path", _UNKNOWN)
             method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
-            self._metrics.count(method, route, status, time.perf_counter() - started)
+            metrics.count(method, route, status, time.perf_counter() - started)
+
+    return handle
 
 
-class AnswerHead:
+def answer_head(app: ASGIApp) -> ASGIApp:
     """ASGI middleware: every route of ``GET`` answers ``HEAD``, too (RFC 9110, 9.1)."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # servers send no body then (ASGI, HTTP)
+        await app(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_head(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        await self._app({**scope, "method": "GET"}, receive, send_head)
+    return handle

@@ -8,12 +8,10 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from fastapi.routing import APIRoute
-from numpy.typing import NDArray
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -22,22 +20,6 @@ from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
 from memnet.server.work import Work
 from memnet.text.checks import FIRST_ERROR, check_text
 from memnet.text.citations import CitedText, answer_text, source_url
-
-__all__ = ["router"]
-
-
-def router(engine: Engine, work: Work) -> APIRouter:
-    """The routes below ``/v1``. Their errors have OpenAI's form."""
-    routes = APIRouter(
-        prefix="/v1", route_class=OpenAIRoute, tags=["openai"], responses=ERROR_RESPONSES
-    )
-    _add_models(routes)
-    _add_chat(routes, engine, work)
-    _add_embeddings(routes, engine, work)
-    return routes
-
-
-_INVALID, _SERVER = "invalid_request_error", "server_error"
 
 
 class OpenAIErrorDetail(BaseModel):
@@ -80,22 +62,23 @@ class OpenAIRoute(APIRoute):
                 # The body as a whole has no name.
                 where = ".".join(str(part) for part in first["loc"][1:])
                 message = f"{where or 'body'}: {first['msg']}"
-                return _error(400, message, _INVALID, param=where or None)
+                return _error(400, message, where or None)
             except HTTPException as error:
-                return _error(error.status_code, str(error.detail), _INVALID)
+                return _error(error.status_code, str(error.detail))
             except ModelNotFoundError as error:
-                return _error(404, str(error), _INVALID, "model", "model_not_found")
+                return _error(404, str(error), "model", "model_not_found")
+            except InputError as error:
+                return _error(400, str(error))
             except MemnetError as error:
-                status = 503 if isinstance(error, StoreBusyError) else 500
-                status = 400 if isinstance(error, InputError) else status
-                return _error(status, str(error), _INVALID if status == 400 else _SERVER)
+                return _error(503 if isinstance(error, StoreBusyError) else 500, str(error))
 
         return handle_errors
 
 
 def _error(
-    status: int, message: str, kind: str, param: str | None = None, code: str | None = None
+    status: int, message: str, param: str | None = None, code: str | None = None
 ) -> Response:
+    kind = "invalid_request_error" if status < 500 else "server_error"
     detail = OpenAIErrorDetail(message=one_line(message), type=kind, param=param, code=code)
     return Response(
         OpenAIErrorBody(error=detail).model_dump_json(), status, media_type="application/json"
@@ -110,21 +93,6 @@ def check_model(name: str) -> None:
     """Refuse requests for other models with ``ModelNotFoundError``."""
     if name != MODEL:
         raise ModelNotFoundError(f"unknown model {name!r}; expected {MODEL!r}")
-
-
-def _add_models(routes: APIRouter) -> None:
-    """Add the list of models, and one by its name."""
-
-    @routes.get("/models")
-    def models() -> dict[str, Any]:
-        """The models that are served."""
-        return {"object": "list", "data": [_CARD]}
-
-    @routes.get("/models/{name:path}")
-    def model(name: str) -> dict[str, Any]:
-        """One of them."""
-        check_model(name)
-        return _CARD
 
 
 # Characters: what chat pages ask on their own holds the whole chat.
@@ -167,13 +135,38 @@ class ChatRequest(BaseModel):
     n: Literal[1] | None = 1
 
 
-def _add_chat(routes: APIRouter, engine: Engine, work: Work) -> None:
-    """Add the route of chats."""
+class EmbeddingsRequest(BaseModel):
+    """The body of a request."""
+
+    model: str
+    input: str | Annotated[list[str], FIRST_ERROR]
+    encoding_format: Literal["float", "base64"] | None = "float"
+    dimensions: int | None = None
+
+
+def router(engine: Engine, work: Work) -> APIRouter:
+    """The routes below ``/v1``. Their errors have OpenAI's form."""
+    routes = APIRouter(
+        prefix="/v1", route_class=OpenAIRoute, tags=["openai"], responses=ERROR_RESPONSES
+    )
+
+    @routes.get("/models")
+    def models() -> dict[str, Any]:
+        """The models that are served."""
+        return {"object": "list", "data": [_CARD]}
+
+    @routes.get("/models/{name:path}")
+    def model(name: str) -> dict[str, Any]:
+        """One of them."""
+        check_model(name)
+        return _CARD
 
     def answer(question: str, messages: list[ChatMessage]) -> tuple[CitedText, dict[str, int]]:
         task = task_answer(question)
         cited = CitedText(task, ()) if task is not None else answer_text(engine.ask(question))
-        return cited, _usage(messages, cited.text)
+        read, said = sum(count_tokens(one.text()) for one in messages), count_tokens(cited.text)
+        usage = {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
+        return cited, usage
 
     @routes.post("/chat/completions")
     async def chat(body: ChatRequest) -> Response:
@@ -181,33 +174,54 @@ def _add_chat(routes: APIRouter, engine: Engine, work: Work) -> None:
         check_model(body.model)
         question = _question(body.messages)
         cited, usage = await work.answer(answer, question, body.messages)
-        head = {
-            "id": f"chatcmpl-{uuid.uuid4().hex}",
-            "created": int(time.time()),
-            "model": MODEL,
-        }
+        head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
         if body.stream:
             with_usage = body.stream_options is not None and body.stream_options.include_usage
             chunks = _chunks(head, cited, usage if with_usage else None)
             return StreamingResponse(chunks, media_type="text/event-stream")
         message = {
-            "role": "assistant",
-            "content": cited.text,
-            "refusal": None,
+            "role": "assistant", "content": cited.text, "refusal": None,
             "annotations": _annotations(cited),
-        }
+        }  # fmt: skip
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return JSONResponse(
             {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
         )
 
+    @routes.post("/embeddings")
+    async def embeddings(body: EmbeddingsRequest) -> dict[str, Any]:
+        """A vector of length one for each text."""
+        check_model(body.model)
+        texts = _checked_texts(body.input)
+        width = engine.encoder.dimension
+        if body.dimensions not in (None, width):
+            raise InputError(
+                f"invalid dimensions {body.dimensions}; the encoder has {width}: omit it"
+            )
+        vectors = await work.answer(engine.encoder.encode, texts)
+        as_base64 = body.encoding_format == "base64"
+        shown = [
+            base64.b64encode(vector.astype("<f4").tobytes()).decode()  # [D] float32
+            if as_base64
+            else vector.tolist()
+            for vector in vectors
+        ]
+        tokens = sum(map(count_tokens, texts))
+        return {
+            "object": "list",
+            "model": MODEL,
+            "data": [
+                {"object": "embedding", "index": index, "embedding": vector}
+                for index, vector in enumerate(shown)
+            ],
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
+
+    return routes
+
 
 def _question(messages: list[ChatMessage]) -> str:
-    """The text of the last message of the user.
-
-    Raises:
-        InputError: there is none, or it holds no text, or one that is too long or broken.
-    """
+    """The text of the last message of the user."""
     question = next((one.text() for one in reversed(messages) if one.role == "user"), "")
     if not question.strip():
         raise InputError("no message of the role 'user' has text; the last one is answered")
@@ -229,16 +243,6 @@ def _annotations(cited: CitedText) -> list[dict[str, Any]]:
         }
         for one in cited.citations
     ]
-
-
-def _usage(messages: list[ChatMessage], answer: str) -> dict[str, int]:
-    asked = sum(count_tokens(one.text()) for one in messages)
-    answered = count_tokens(answer)
-    return {
-        "prompt_tokens": asked,
-        "completion_tokens": answered,
-        "total_tokens": asked + answered,
-    }
 
 
 def _chunks(head: dict[str, Any], cited: CitedText, usage: dict[str, int] | None) -> Iterator[str]:
@@ -298,7 +302,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 def count_tokens(text: str) -> int:
     """Words and punctuation marks of a text, as counts of usage."""
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return len(_TOKEN.findall(text))
 
 
 _MAX_TEXTS = 2048  # of a request, as with OpenAI
@@ -307,52 +311,8 @@ _MAX_CHARACTERS = 100_000  # of a text: about 4 s of encoding on a processor
 _MAX_TOTAL = 1_200_000
 
 
-class EmbeddingsRequest(BaseModel):
-    """The body of a request."""
-
-    model: str
-    input: str | Annotated[list[str], FIRST_ERROR]
-    encoding_format: Literal["float", "base64"] | None = "float"
-    dimensions: int | None = None
-
-
-def _add_embeddings(routes: APIRouter, engine: Engine, work: Work) -> None:
-    """Add the route of embeddings."""
-
-    @routes.post("/embeddings")
-    async def embeddings(body: EmbeddingsRequest) -> dict[str, Any]:
-        """A vector of length one for each text."""
-        check_model(body.model)
-        texts = _checked_texts(body.input)
-        width = engine.encoder.dimension
-        if body.dimensions not in (None, width):
-            raise InputError(
-                f"invalid dimensions {body.dimensions}; the encoder has {width}: omit it"
-            )
-        vectors = await work.answer(engine.encoder.encode, texts)
-        as_base64 = body.encoding_format == "base64"
-        tokens = sum(map(count_tokens, texts))
-        return {
-            "object": "list",
-            "model": MODEL,
-            "data": [
-                {
-                    "object": "embedding",
-                    "index": index,
-                    "embedding": _base64(vector) if as_base64 else vector.tolist(),
-                }
-                for index, vector in enumerate(vectors)
-            ],
-            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-        }
-
-
 def _checked_texts(given: str | list[str]) -> list[str]:
-    """The texts of a request.
-
-    Raises:
-        InputError: there are none or too many, one is blank or too long, or all are.
-    """
+    """The texts of a request; ``InputError`` if they can't be used."""
     texts = [given] if isinstance(given, str) else given
     if not 1 <= len(texts) <= _MAX_TEXTS:
         raise InputError(f"input has {len(texts):,} texts; expected 1 to {_MAX_TEXTS:,}")
@@ -366,8 +326,3 @@ def _checked_texts(given: str | list[str]) -> list[str]:
             f"input has {total:,} characters, the limit is {_MAX_TOTAL:,}; split the request"
         )
     return texts
-
-
-def _base64(vector: NDArray[np.float32]) -> str:
-    """[D] float32 as little-endian bytes."""
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode()

@@ -6,7 +6,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -23,20 +23,15 @@ _QUEUED = 2048  # connections that may wait to be accepted
 
 
 def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str], None]) -> None:
-    """Serve a memory until SIGTERM or SIGINT; requests in flight finish.
+    """Serve a memory, which stays the caller's, until SIGTERM or SIGINT; requests in flight finish.
 
-    Args:
-        engine: stays the caller's to close.
-        settings: of the server.
-        on_listening: called with the URL as soon as clients can connect.
-
-    Raises:
-        InputError: the address can't be listened on.
+    ``on_listening`` is called with the URL as soon as clients can connect.
     """
     server = server_of(create_app(engine, settings))
     with listening(settings.host, settings.port) as listener, _stopping_quietly():
         engine.preload()
-        on_listening(_url(listener))
+        host, port = listener.getsockname()[:2]
+        on_listening(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         server.run(sockets=[listener])
 
 
@@ -58,30 +53,23 @@ def server_of(app: FastAPI) -> uvicorn.Server:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens on an address.
-
-    Raises:
-        InputError: it can't.
-    """
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # asyncio sends at once (TCP_NODELAY) only where a socket says that it is of TCP. Else the
-        # body of a response waits for the other side to acknowledge its head: 40 ms.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    """A socket that listens on an address; ``InputError`` if it can't."""
+    with ExitStack() as stack:
         try:
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            # asyncio sends at once (TCP_NODELAY) only where a socket says that it is of TCP. Else
+            # the body of a response waits for the other side to acknowledge its head: 40 ms.
+            listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            stack.enter_context(listener)
             if os.name == "posix":  # elsewhere it would let several listen on one port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((host, port))
             listener.listen(_QUEUED)
-        except BaseException:
-            listener.close()
-            raise
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"can't listen on {host}, port {port} ({reason}); choose another --host or --port"
-        ) from error
-    with listener:
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(
+                f"can't listen on {host}, port {port} ({reason}); choose another --host or --port"
+            ) from error
         yield listener
 
 
@@ -98,11 +86,6 @@ def _stopping_quietly() -> Iterator[None]:
     finally:
         for one, handler in zip(signals, before, strict=True):
             signal.signal(one, handler)
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 # That a client has to send the head of a request: it fits into a few packets.

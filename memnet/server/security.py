@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memnet.server.errors import ErrorType, error_response
+from memnet.server.errors import error_response
 from memnet.server.settings import ServerSettings
 
 # What needs no token: it tells nothing of the memory, and the page asks for the token.
@@ -32,16 +32,6 @@ _BODY_SECONDS = 30.0  # between two parts of a body
 _DISCARDED_SECONDS = 2.0
 
 
-class _RefusedError(HTTPException):
-    """A request that is refused before its route sees it, or while its body is read."""
-
-    def __init__(
-        self, status: int, message: str, kind: ErrorType, headers: dict[str, str] | None = None
-    ) -> None:
-        super().__init__(status, message, headers)
-        self.response = error_response(status, message, kind, headers)
-
-
 class Security:
     """ASGI middleware that refuses requests that the settings do not allow."""
 
@@ -61,52 +51,43 @@ class Security:
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                headers.update(_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        limit = self._settings.max_upload if _is_upload(scope) else self._settings.max_body
+        is_upload = scope["path"] == "/upload"
+        limit = self._settings.max_upload if is_upload else self._settings.max_body
         body = _Body(receive, limit)
         try:
             self._check(Headers(scope=scope), scope["path"])
             body.check_announced(Headers(scope=scope))
-        except _RefusedError as refused:
-            await refused.response(scope, receive, send_secured)
+        except HTTPException as refused:
+            response = error_response(refused.status_code, refused.detail, headers=refused.headers)
+            await response(scope, receive, send_secured)
         else:
             # A body that turns out too large is an error of the route that reads it.
             await self._app(scope, body.receive, send_secured)
         await body.discard()
 
     def _check(self, headers: Headers, path: str) -> None:
-        """Check token, Host and Origin.
-
-        Raises:
-            _RefusedError: one is not allowed.
-        """
+        """Check token, Host and Origin; ``HTTPException`` if one is not allowed."""
         hosts = headers.getlist("host")
-        name = _host_name(hosts[0]) if len(hosts) == 1 else None
-        if name is None or not self._settings.answers_to(name):
-            raise _RefusedError(
+        name = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if name is None or not self._settings.answers_to(name[1]):
+            raise HTTPException(
                 400,
                 f"the Host header names {', '.join(hosts) or 'no host'!r}, which is not a name of "
                 "this server; use its address, or allow the name with --allowed-host",
-                "invalid_request",
             )
         if not _is_of_own_page(headers, hosts[0]):
-            raise _RefusedError(
-                403,
-                "cross-site requests are not allowed",
-                "unauthorized",
-            )
+            raise HTTPException(403, "cross-site requests are not allowed")
         if path in _PUBLIC or path.startswith("/page/"):
             return
         digest = self._settings.token_digest
         if digest is not None and not _has_token(headers, digest):
-            raise _RefusedError(
+            raise HTTPException(
                 401,
                 "missing or wrong token: send the header 'Authorization: Bearer TOKEN'",
-                "unauthorized",
                 {"WWW-Authenticate": "Bearer"},
             )
 
@@ -122,21 +103,13 @@ class _Body:
         self._is_too_large = False
 
     def check_announced(self, headers: Headers) -> None:
-        """Check the length that the request says it has.
-
-        Raises:
-            _RefusedError: it is too large.
-        """
+        """Check the length that the request says it has."""
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length[:20]) > self._limit:
             raise self._too_large()
 
     async def receive(self) -> Message:
-        """The next part.
-
-        Raises:
-            _RefusedError: there is more than there may be.
-        """
+        """The next part; ``HTTPException`` if there is more than there may be."""
         message = await self._next()
         if self._read > self._limit:
             raise self._too_large()
@@ -158,32 +131,18 @@ class _Body:
             async with asyncio.timeout(_BODY_SECONDS):
                 message = await self._receive()
         except TimeoutError:
-            raise _RefusedError(
-                408,
-                f"no data for {_BODY_SECONDS:g} seconds while reading the body; send it again",
-                "invalid_request",
+            raise HTTPException(
+                408, f"no data for {_BODY_SECONDS:g} seconds while reading the body; send it again"
             ) from None
         self._read += len(message.get("body", b""))
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
-    def _too_large(self) -> _RefusedError:
+    def _too_large(self) -> HTTPException:
         self._is_too_large = True
-        return _RefusedError(
-            413,
-            f"the request exceeds the limit of {self._limit >> 20:,} MB; split it",
-            "too_large",
+        return HTTPException(
+            413, f"the request exceeds the limit of {self._limit >> 20:,} MB; split it"
         )
-
-
-def _is_upload(scope: Scope) -> bool:
-    return bool(scope["path"] == "/upload")
-
-
-def _host_name(host: str) -> str | None:
-    """A Host header without its port; None if it is none."""
-    found = _HOST.fullmatch(host)
-    return None if found is None else found[1]
 
 
 def _is_of_own_page(headers: Headers, host: str) -> bool:

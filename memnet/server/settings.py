@@ -46,7 +46,7 @@ class ServerSettings(Settings):
                 "invalid token digest; expected a SHA-256 in lower-case hex; make a token "
                 "with 'memnet serve --new-token FILE'"
             )
-        if self.token_digest is None and not is_loopback(self.host):
+        if self.token_digest is None and not _is_loopback(self.host):
             raise InputError(
                 f"{self.host} is reachable from other machines, so a token is required: make one "
                 "with 'memnet serve --new-token FILE' and give --token-file FILE"
@@ -60,40 +60,29 @@ class ServerSettings(Settings):
         """
         name = name.lower().rstrip(".")
         own = {self.host.lower(), *(one.lower() for one in self.allowed_hosts)}
-        if name in own or is_loopback(name):
+        if name in own or _is_loopback(name):
             return True
+        listens = _address(self.host)
         # On all addresses: each of them is a number, which no other site can be named.
-        return _is_wildcard(self.host) and (_is_address(name) or name == _machine_name())
+        return (
+            listens is not None
+            and listens.is_unspecified
+            and (_address(name) is not None or name == socket.gethostname().lower())
+        )
 
 
-def is_loopback(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A host that is given as a number, in brackets or not; None for a name."""
+    try:
+        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
+
+
+def _is_loopback(name: str) -> bool:
     """Whether a host name or address is that of this machine alone."""
-    name = name.removeprefix("[").removesuffix("]")
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-def _is_wildcard(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
-
-
-def _machine_name() -> str:
-    return socket.gethostname().lower()
+    address = _address(name)
+    return name == "localhost" if address is None else address.is_loopback
 
 
 _BYTES = 32  # random bytes of a token: it can't be guessed, so a fast digest is enough
@@ -101,11 +90,7 @@ _MAX_FILE = 1000  # bytes that are read of a token file
 
 
 def make_token(path: Path) -> str:
-    """Make a token and write its SHA-256 as hex into a new file; returns the token.
-
-    Raises:
-        InputError: the file is there already, or can't be written.
-    """
+    """Make a token and write its SHA-256 as hex into a new file; returns the token."""
     token = secrets.token_urlsafe(_BYTES)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -121,11 +106,7 @@ def make_token(path: Path) -> str:
 
 
 def read_token_file(path: Path) -> str:
-    """The digest in a token file; ``ServerSettings`` checks it.
-
-    Raises:
-        InputError: the file can't be read.
-    """
+    """The digest in a token file; ``ServerSettings`` checks it."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_FILE).decode("ascii", "replace").strip()

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,6 @@ _LEXICAL = 0.3  # Weight of the words that a question shares with a statement, b
 # Exponent of the attention of the first hop, as the prior of what is read in a statement. Where all
 # that was told is read, it is worth nothing: -1.7 points on 688 questions held out.
 _PRIOR = 0.5
-
-
 _UNREAD = 1e-6  # Probability of a piece that another reading does not have among its likeliest
 
 
@@ -58,14 +56,7 @@ _EVER = re.compile(
 )
 
 
-class _Answerer(Protocol):
-    """What answers where the network is not installed."""
-
-    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
-        """Answer a question; arguments as for ``Engine.ask``."""
-        ...
-
-
+@dataclass(frozen=True)
 class StatementAnswers:
     """Answers from what was told, by the statement network.
 
@@ -74,32 +65,21 @@ class StatementAnswers:
     which it held.
     """
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        encoder: Encoder,
-        reader: LazyStatementReader,
-        otherwise: _Answerer,
-        on_read: Callable[[Mapping[int, float]], None],
-    ) -> None:
-        """Join a memory and a network; ``on_read`` takes the attention weights of each question.
-
-        ``otherwise`` answers where the network is not installed.
-        """
-        self._store = store
-        self._encoder = encoder
-        self._reader = reader
-        self._otherwise = otherwise
-        self._on_read = on_read
+    store: MemoryStore
+    encoder: Encoder
+    reader: LazyStatementReader
+    # Answers where the network is not installed; as ``ask``.
+    otherwise: Callable[[str, int | None, int, Scope], Answer]
+    on_read: Callable[[Mapping[int, float]], None]  # Takes the attention weights of each question
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
-        network = self._reader.load()
+        network = self.reader.load()
         if network is None or scope.where:
-            return self._otherwise.ask(question, hops, top_k, scope)
+            return self.otherwise(question, hops, top_k, scope)
         started = time.perf_counter()
         dated = with_days(question, local_time(scope.moment()).date())
-        with self._store.reading():
+        with self.store.reading():
             found = self._find(question, dated, hops, scope, network)
             prior = weights_in_time(question, found.told, scope.moment())
             if found.chosen:
@@ -110,26 +90,24 @@ class StatementAnswers:
                 by_words = network.answer(undated, found.passages, prior)
                 if by_words is not None and reading.form == "value":
                     reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
-            slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
+            slots = {one.id: one for one in self.store.fetch([one.id for one in found.told])}
             held = _held(question, scope.moment())
-            ended = (
-                []
-                if held is None or _asks_what_was(question)
-                else self._ended(found, held, network)
-            )
+            ended: list[Ended] = []
+            if held is not None and not _asks_what_was(question):
+                ended = self._ended(found, held, network)
         if reading is not None:
             reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
-            self._on_read(dict(zip(ids, attended(reading), strict=True)))
+            self.on_read(dict(zip(ids, attended(reading), strict=True)))
         return answer_of(question, found, slots, reading, top_k, started)
 
     def _find(
         self, question: str, dated: str, hops: int | None, scope: Scope, network: StatementReader
     ) -> FoundStatements:
         """The statements to read; ``dated`` is the question as it is read."""
-        statements = self._store.statements
-        vector = self._encoder.encode([question])[0]
+        statements = self.store.statements
+        vector = self.encoder.encode([question])[0]
         last = statements.last(scope.namespace, _READ + 1)
         second: dict[int, str] = {}
         chosen = len(last) > _READ
@@ -187,10 +165,10 @@ class StatementAnswers:
             if change.change == "end"
         ]
         unread = {slot for _, slot in parts} - by.keys()
-        by |= {one.id: one for one in self._store.statements.told(sorted(unread))}
+        by |= {one.id: one for one in self.store.statements.told(sorted(unread))}
         whole = [(one, one.changed_by) for one in found.ended if one.changed_by in by]
         ids = list(dict.fromkeys(slot for one, other in whole for slot in (one.id, other)))
-        keys = self._store.existing_keys(ids)
+        keys = self.store.existing_keys(ids)
         nearness = dict(zip(ids, (keys.vectors @ found.vector).tolist(), strict=True))
         asked = [(one, slot) for one, slot in whole if nearness[one.id] > nearness[slot]]
         pairs = [(one, by[slot]) for one, slot in (*parts, *asked) if slot in by]
@@ -208,10 +186,10 @@ class StatementAnswers:
         Source: Cormack, Clarke and Büttcher 2009, equation 1.
         """
         ever = Scope(scope.namespace, None, frozenset(("statement",)), learned=True, past=True)
-        nearest = self._store.nearest_statements(vector, _FOUND, scope.namespace)
-        hits = self._store.search_lexical(query_terms(question), _FOUND, ever)
-        names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, ever))
-        about = self._store.statements.ids_about(names, scope.namespace, _FOUND)
+        nearest = self.store.nearest_statements(vector, _FOUND, scope.namespace)
+        hits = self.store.search_lexical(query_terms(question), _FOUND, ever)
+        names = maximal_names(self.store.search_symbolic(possible_names(question), _FOUND, ever))
+        about = self.store.statements.ids_about(names, scope.namespace, _FOUND)
         scores: dict[int, float] = {}
         for ranking in (nearest, hits.ids[hits.mask].tolist(), about[::-1]):
             for rank, slot in enumerate(ranking):
@@ -220,10 +198,10 @@ class StatementAnswers:
 
     def _lead_on(self, best: Sequence[int], scope: Scope) -> dict[int, str]:
         """Statements about what the best ones name, each with the name."""
-        symbols = self._store.symbols(best).values()
+        symbols = self.store.symbols(best).values()
         found: dict[int, str] = {}
         for name in dict.fromkeys(name for one in symbols for name in (*one.keys, *one.values)):
-            for slot in self._store.statements.ids_about([name], scope.namespace, _OF_A_NAME):
+            for slot in self.store.statements.ids_about([name], scope.namespace, _OF_A_NAME):
                 if slot not in best:
                     found.setdefault(slot, name)
         return found
@@ -232,9 +210,7 @@ class StatementAnswers:
         self, question: str, vector: NDArray[np.float32], told: Sequence[Told]
     ) -> NDArray[np.float32]:
         """Attention of the first hop, by cosine of keys and by words: [K] float32."""
-        if not told:
-            return np.zeros(0, np.float32)
-        keys = self._store.existing_keys([one.id for one in told]).vectors
+        keys = self.store.existing_keys([one.id for one in told]).vectors
         scores = keys @ vector + _LEXICAL * _shares_of_words(question, told)
         return softmax((scores / _TEMPERATURE).astype(np.float32))
 

@@ -9,7 +9,7 @@ import numpy as np
 from memnet.errors import ModelError
 from memnet.statements.judge import columns_of, same_subjects
 from memnet.statements.protocol import Judgement, Label
-from memnet.storage import Told
+from memnet.storage import ChangeBy, Told
 from memnet.text.names import stems
 from memnet.types import Change
 
@@ -66,11 +66,6 @@ _REASONS = {
     Label.END: "It is no longer valid; it stays in the history.",
     Label.CONTRADICT: "Both can't be true, and neither is known to be wrong.",
 }
-_PARTLY = "A part of it is no longer valid; the rest still is."
-_DENIED = "It contradicts what was told before."
-TO_BE_FORGOTTEN = "It was asked to be forgotten."
-LATE = "Backdated: it is valid until the later statement."
-NEVER = "Backdated: a later statement corrects it, so it was never valid."
 
 
 class Effect(NamedTuple):
@@ -101,10 +96,8 @@ def resolve(
     other shapes.
     """
     probabilities, partly = judgement
-    shapes, expected = (
-        (np.shape(probabilities), np.shape(partly)),
-        ((len(earlier), len(Label)), (len(earlier),)),
-    )
+    shapes = np.shape(probabilities), np.shape(partly)
+    expected = (len(earlier), len(Label)), (len(earlier),)
     if shapes != expected or not np.isfinite(probabilities).all():
         raise ModelError(
             f"the judge of statements gave numbers of shapes {shapes}, expected finite ones of "
@@ -175,16 +168,24 @@ def limits_when_added(new: Told, resolution: Resolution) -> tuple[float, float |
     return begin, end
 
 
+def change_by(later: Effect) -> ChangeBy:
+    """How a later statement changes a backdated one."""
+    if later.label == Label.CORRECT:
+        reason = "Backdated: a later statement corrects it, so it was never valid."
+        return ChangeBy(later.told.id, "correct", reason)
+    return ChangeBy(later.told.id, "supersede", "Backdated: it is valid until the later statement.")
+
+
 def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:
     """Why an earlier statement was changed or merged with, in one sentence."""
     if new.act == "forget":
-        return TO_BE_FORGOTTEN
+        return "It was asked to be forgotten."
     if effect.partly:
-        return _PARTLY
+        return "A part of it is no longer valid; the rest still is."
     if effect.label == Label.SUPERSEDE and any(
         columns_of(one.told).negative != columns_of(new).negative for one in changed
     ):
-        return _DENIED
+        return "It contradicts what was told before."
     if effect.label == Label.MERGE:
         if columns_of(effect.told).words == columns_of(new).words:
             return "It was told before."

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,9 +13,9 @@ from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import has_known_verb, stems
-from memnet.statements.protocol import Judgement, Label, predicate_of
+from memnet.statements.protocol import Judgement, Label, StatementJudge, predicate_of
 from memnet.statements.relations import Relation, relation_of
-from memnet.statements.times import dated_passage
+from memnet.statements.times import dated_passage, overlap
 from memnet.storage import Told
 from memnet.text.dates import DateRange, local_time
 from memnet.text.english import query_terms
@@ -25,16 +26,14 @@ from memnet.text.relative import times_in
 class Columns(NamedTuple):
     """What the rules see in the columns of a statement."""
 
-    about: str
-    """The subject, normalised; without one, all of the sentence."""
-    aliases: frozenset[str]
-    """Other names of the subject, normalised."""
+    about: str  # The subject, normalised; without one, all of the sentence
+    aliases: frozenset[str]  # Other names of the subject, normalised
     relation: Relation
-    words: tuple[str, ...]
-    """Stems of what it says of its subject: equal if the same word for word."""
+    words: tuple[str, ...]  # Stems of what it says of its subject: equal if the same word for word
     negative: bool
 
 
+@dataclass(frozen=True)
 class RuleJudge:
     """Attends to earlier statements about the subject of a new one, by relation.
 
@@ -45,9 +44,7 @@ class RuleJudge:
     addressing"; the empty slot, and the rules on what it leaves, are this project's own.
     """
 
-    def __init__(self, config: TellConfig) -> None:
-        """Take the weights from the settings."""
-        self._config = config
+    config: TellConfig
 
     def attention(
         self,
@@ -58,15 +55,13 @@ class RuleJudge:
     ) -> NDArray[np.float32]:
         """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
 
-        Args:
-            relation: [D] float32, the new statement's relation vector.
-            relations: [K, D] float32, those of the earlier statements.
-            same_verb: [K] bool: True where a rule about verbs says that the relation is the same.
-            permitted: [K] bool: True where a statement may be affected.
+        ``relation`` [D] and ``relations`` [K, D] float32 are vectors of the new statement and the
+        earlier ones, which may be affected where they are ``permitted`` [K] bool; ``same_verb`` [K]
+        bool is True where a rule about verbs says that the relation is the same.
         """
-        scores = cosines(relation, relations) + self._config.same_verb_weight * same_verb
+        scores = cosines(relation, relations) + self.config.same_verb_weight * same_verb
         with np.errstate(all="ignore"):  # a temperature close to 0 overflows
-            scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
+            scores = np.append(scores, self.config.same_relation_floor) / self.config.temperature
             return softmax(scores.astype(np.float32), np.append(permitted, True))
 
     def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
@@ -98,17 +93,16 @@ class RuleJudge:
         if new.act != "forget":
             repeated &= ~other_days
         replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
-        label, affected = Label.NONE, np.zeros(len(earlier), np.bool_)
         if new.act == "forget":
             label, affected = Label.MERGE, repeated
         elif new.act == "end" and contradicted.any():
             label, affected = Label.END, contradicted
         elif (contradicted | replaced).any():
             label, affected = Label.SUPERSEDE, contradicted | replaced | repeated
-        elif (repeated & same_words).any():
-            label, affected = Label.MERGE, repeated & same_words
         else:
-            label, affected = Label.MERGE, repeated & same_aspects
+            repeats_words = (repeated & same_words).any()
+            label = Label.MERGE
+            affected = repeated & (same_words if repeats_words else same_aspects)
         with np.errstate(all="ignore"):
             beside_empty = weights[:-1] / (weights[:-1] + weights[-1])
         certainty = np.where(same_words, 1.0, beside_empty)
@@ -129,12 +123,12 @@ def _on_other_days(
     new: Told, earlier: Sequence[Told], same: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """[K] bool: which of those that say the same mean other days: "tomorrow" is one each day."""
-    found = np.zeros(len(earlier), np.bool_)
     own = _relative_days(new) if same.any() else ()
-    for index in np.flatnonzero(same).tolist() if own else ():
-        days = _relative_days(earlier[index])
-        found[index] = bool(days) and days != own
-    return found
+    found = [
+        bool(own and is_same and (days := _relative_days(one)) and days != own)
+        for one, is_same in zip(earlier, same, strict=True)
+    ]
+    return np.array(found, np.bool_)
 
 
 def _relative_days(told: Told) -> tuple[DateRange, ...]:
@@ -187,22 +181,21 @@ _PLAIN_THRESHOLD = 0.95
 _MERGE_THRESHOLD = 0.8
 
 
+@dataclass(frozen=True)
 class LearnedJudge:
     """Reads a new statement with earlier ones; a ``StatementJudge``.
 
     What is to be forgotten, and everything where the network is not installed, is judged by rules.
     """
 
-    def __init__(self, reader: LazyStatementReader, rules: RuleJudge) -> None:
-        """Join the network and the rules."""
-        self._reader = reader
-        self._rules = rules
+    reader: LazyStatementReader
+    rules: StatementJudge
 
     def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         """As ``StatementJudge.judge``."""
-        by_rules = self._rules.judge(new, earlier)
+        by_rules = self.rules.judge(new, earlier)
         is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
-        network = self._reader.load() if is_read else None
+        network = self.reader.load() if is_read else None
         if network is None:
             return by_rules
         same_subject = same_subjects(columns_of(new), [columns_of(one) for one in earlier])
@@ -242,9 +235,7 @@ def _happened_apart(new: Told, earlier: Told) -> bool:
     That Bo came on Tuesday changes nothing about Una, who came on Monday.
     """
     own, other = _past_days(new), _past_days(earlier)
-    return bool(own and other) and not any(
-        one.first <= two.last and two.first <= one.last for one in own for two in other
-    )
+    return bool(own and other) and not any(overlap(one, two) for one in own for two in other)
 
 
 def _past_days(told: Told) -> list[DateRange]:
@@ -259,10 +250,9 @@ def _past_days(told: Told) -> list[DateRange]:
 def _change(
     probabilities: NDArray[np.float32], new: Told, earlier: Told, threshold: float
 ) -> tuple[Label, float]:
-    """What happens to an earlier statement, by the network's probabilities [6] float32.
+    """The likeliest change to an earlier statement, by the network's probabilities [6] float32.
 
-    Returns:
-        The likeliest change and the probability of any; 0 where it is below the threshold.
+    And the probability of any change; 0 where it is below the threshold.
     """
     label = Label(int(probabilities[1:].argmax()) + 1)
     if label == Label.MERGE:

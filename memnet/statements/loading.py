@@ -19,12 +19,9 @@ class LazyStatementReader:
     def __init__(
         self, folder: Path | None = None, device: str = "cpu", eight_bits: bool | None = None
     ) -> None:
-        """Find the network.
+        """Find the network; without a folder the shipped one, which an installation may leave out.
 
-        Args:
-            folder: of it; None for the shipped one, which an installation may leave out.
-            device: of torch, that is there.
-            eight_bits: whether ONNX Runtime reads in int8; None for where it can.
+        ``eight_bits``: whether ONNX Runtime reads in int8; None for where it can.
         """
         self._folder = folder or SHIPPED / STATEMENTS.name
         self._device = device
@@ -48,18 +45,7 @@ class LazyStatementReader:
 def load_statement_reader(
     folder: Path, device: str = "cpu", precision: Precision | None = None
 ) -> StatementReader:
-    """A saved statement reader.
-
-    Args:
-        folder: of its network.
-        device: of torch, that is there.
-        precision: of ONNX Runtime, on the processor; None for torch.
-
-    Raises:
-        ModelError: the folder holds no whole network, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-        DependencyError: ONNX Runtime is wanted and not installed.
-    """
+    """A saved statement reader; arguments and errors as for ``reader.loading.load_reader``."""
     packer = Packer(load_tokenizer(checked_folder()), MAX_TOKENS)
     if precision is None:
         from memnet.statements.network import load_statement_network, score_statements

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from memnet.config import Config, TellConfig
 from memnet.errors import InputError
@@ -31,25 +32,15 @@ class StatementMemory:
         judge: StatementJudge | None,
         reader: LazyStatementReader | None,
     ) -> None:
-        """Load nothing yet.
-
-        Args:
-            store: the memory.
-            encode: encodes keys and relations.
-            config: settings.
-            parser: takes sentences apart; None for the statement network.
-            judge: compares statements; None for the statement network.
-            reader: the statement network; None for rules alone.
-        """
+        """Load nothing yet; where ``parser`` or ``judge`` is None, ``reader`` does it, or rules."""
         self.usage = UsageBuffer(store, config.tell)
         self._store = store
         self._encode = encode
         self._config = config
-        parse_by_rules, judge_by_rules = RuleParser(), RuleJudge(config.tell)
-        by_rules = rules = ParserAndJudge(parse_by_rules, judge_by_rules)
+        by_rules = rules = ParserAndJudge(RuleParser(), RuleJudge(config.tell))
         if reader is not None:
             rules = ParserAndJudge(
-                LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
+                LearnedParser(reader, by_rules.parser), LearnedJudge(reader, by_rules.judge)
             )
         self._rules = ParserAndJudge(parser or rules.parser, judge or rules.judge)
         # Rules alone for messages, thousands at once: the network would take as long as all else.
@@ -122,6 +113,10 @@ class StatementMemory:
         return tuple(self._store.statements.evictions(namespace))
 
 
+# Fields of a statement that are stored as they are shown.
+_STORED = Statement.model_fields.keys() - {"changed_by_text", "changes"}
+
+
 def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:
     """Statements about a symbol, and about subjects of which it is another name."""
     own = store.statements.about(symbol, namespace)
@@ -144,63 +139,37 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
     ordered = sorted(found, key=lambda one: (one.valid_from, one.id))
     changing = {one.changed_by for one in ordered if one.changed_by is not None}
     changing |= {change.changed_by for one in ordered for change in one.changes}
-    texts = {one.id: one.text for one in store.fetch(sorted(changing))}
+    texts: dict[int | None, str] = {one.id: one.text for one in store.fetch(sorted(changing))}
     return tuple(
         Statement(
-            id=one.id,
-            source=one.source,
-            text=one.text,
-            valid_from=one.valid_from,
-            valid_until=one.valid_until,
-            subject=one.subject,
-            aliases=one.aliases,
-            relation=one.relation,
-            values=one.values,
-            polarity=one.polarity,
-            certainty=one.certainty,
-            told=one.told,
-            changed_by=one.changed_by,
-            changed_by_text=texts.get(one.changed_by) if one.changed_by else None,
-            change=one.change,
-            reason=one.reason,
+            **{name: getattr(one, name) for name in _STORED},
+            changed_by_text=texts.get(one.changed_by),
             changes=tuple(_changes(one, texts)),
-            standing=one.standing,
-            speaker=one.speaker,
-            start=one.start,
-            end=one.end,
         )
         for one in ordered
     )
 
 
-def _changes(one: Told, texts: Mapping[int, str]) -> Iterator[StatementChange]:
+def _changes(one: Told, texts: Mapping[int | None, str]) -> Iterator[StatementChange]:
     """All that changed a statement; what ended it comes last. ``texts`` are by slot."""
-    for by, change, reason in one.changes:
-        yield StatementChange(changed_by=by, text=texts.get(by), change=change, reason=reason)
-    if one.change is not None and (not one.changes or one.changes[-1] != _last(one)):
-        text = None if one.changed_by is None else texts.get(one.changed_by)
-        yield StatementChange(
-            changed_by=one.changed_by, text=text, change=one.change, reason=one.reason or ""
-        )
+    changes: list[tuple[int | None, Change, str | None]] = [*one.changes]
+    if one.change is not None and changes[-1:] != [(one.changed_by, one.change, one.reason)]:
+        changes.append((one.changed_by, one.change, one.reason))
+    for by, change, reason in changes:
+        yield StatementChange(changed_by=by, text=texts.get(by), change=change, reason=reason or "")
 
 
-def _last(one: Told) -> tuple[int | None, Change | None, str | None]:
-    """What changed a statement last, or ended it."""
-    return one.changed_by, one.change, one.reason
-
-
+@dataclass
 class UsageBuffer:
     """Attention weights that reads paid to statements, kept until they can be stored.
 
     So a read never waits for a writer. May be shared between threads.
     """
 
-    def __init__(self, store: MemoryStore, config: TellConfig) -> None:
-        """Start empty."""
-        self._store = store
-        self._half_life = config.usage_half_life
-        self._lock = threading.Lock()
-        self._weights: dict[int, float] = {}
+    store: MemoryStore
+    config: TellConfig
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _weights: dict[int, float] = field(default_factory=dict)
 
     def add(self, weights: Mapping[int, float]) -> None:
         """Add the attention weights, 0..1, of one read, by slot id."""
@@ -209,21 +178,18 @@ class UsageBuffer:
                 self._weights[slot] = self._weights.get(slot, 0.0) + weight
 
     def save(self, wait: float | None = None) -> None:
-        """Store the collected weights, and start again empty.
+        """Store the collected weights, and start again empty; if that fails, they are kept.
 
-        Args:
-            wait: seconds to wait for another writer; None for the configured time.
-
-        Raises:
-            StoreBusyError, StoreError: they can't be stored now, and are kept for the next call.
+        ``wait`` is seconds to wait for another writer; None for the configured time.
         """
         if not self._weights:
             return
-        with self._store.writing(wait):
+        with self.store.writing(wait):
             with self._lock:
                 weights, self._weights = self._weights, {}
             try:
-                self._store.statements.add_usage(weights, now(), self._half_life)
+                half_life = self.config.usage_half_life
+                self.store.statements.add_usage(weights, now(), half_life)
             except BaseException:
                 self.add(weights)
                 raise

@@ -7,13 +7,13 @@ code, and nothing that is only thought, hoped or wished. What is left out is sti
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
 from memnet.ingest.messages import SpeakerText
-from memnet.statements.dry_run import NEAREST
+from memnet.statements.dry_run import nearest_to
 from memnet.statements.protocol import ParsedStatement
 from memnet.statements.teller import ParserAndJudge, TellTransaction, checked, statement_slot
 from memnet.storage import Encode, MemoryStore, NewSlot
@@ -116,17 +116,14 @@ class _Learned(NamedTuple):
     slot: NewSlot
 
 
+@dataclass(frozen=True)
 class Learner:
     """Takes messages apart and tells what their speakers say of themselves."""
 
-    def __init__(
-        self, store: MemoryStore, encode: Encode, config: TellConfig, rules: ParserAndJudge
-    ) -> None:
-        """Take the parts of ``tell``."""
-        self._store = store
-        self._encode = encode
-        self._config = config
-        self._rules = rules
+    store: MemoryStore
+    encode: Encode
+    config: TellConfig
+    rules: ParserAndJudge
 
     def prepare(self, messages: Sequence[SpeakerText], namespace: str) -> Callable[[], None] | None:
         """Parse and encode what messages say, in their order, before a transaction begins.
@@ -139,11 +136,8 @@ class Learner:
             return None
         slots = [one.slot for one in found]
         texts = [text for one in slots for text in (one.key_text, one.relation)]
-        vectors = self._store.encoded(texts, self._encode)
-        near = [
-            self._store.nearest_statements(vectors[one.key_text], NEAREST, namespace)
-            for one in slots
-        ]
+        vectors = self.store.encoded(texts, self.encode)
+        near = nearest_to(slots, self.store, vectors, namespace)
 
         def write() -> None:
             telling, message = None, None
@@ -151,7 +145,7 @@ class Learner:
                 if telling is None or one.message is not message:
                     message = one.message
                     telling = TellTransaction(
-                        self._store, vectors, self._config, self._rules.judge, one.at, namespace,
+                        self.store, vectors, self.config, self.rules.judge, one.at, namespace,
                         message=message.source,
                     )  # fmt: skip
                 telling.tell(one.sentence, one.slot, nearest)
@@ -182,7 +176,7 @@ class Learner:
     def _parse(self, text: str, at: float) -> list[ParsedStatement]:
         """The statements of a sentence; none of one that the parser refuses."""
         try:
-            found = self._rules.parser.parse(text, max(0.0, at), ())
+            found = self.rules.parser.parse(text, max(0.0, at), ())
         except InputError:
             return []
         return [checked(one, text) for one in found]

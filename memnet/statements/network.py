@@ -20,7 +20,6 @@ class StatementNetwork(nn.Module):
     """
 
     def __init__(self) -> None:
-        """Make the network with untrained weights."""
         super().__init__()
         self.encoder = BertNetwork()
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])

@@ -6,12 +6,12 @@ repetition is compared with it.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from memnet.errors import InputError
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.protocol import ParsedStatement, predicate_of
+from memnet.statements.protocol import ParsedStatement, StatementParser, predicate_of
 from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.relations import (
     Relation,
@@ -130,7 +130,7 @@ def parse_sentence(
 
     ``topic`` is what "she" stands for, ``subject`` the subject where it is known; else empty.
     """
-    body = _FILLERS.sub("", _without_contractions(sentence.strip(_SENTENCE_ENDS)))
+    body = _plain(sentence)
     forget = _FORGET.match(body)
     offset = 0
     while lead_in := (_FORGET.match(body, offset) or _LEAD_IN.match(body, offset)):
@@ -151,7 +151,7 @@ def parse_sentence(
         values=values if any(values) else (),
         aliases=aliases_of(subject),
         polarity=not negative,
-        certainty=_certainty(predicate),
+        certainty=next((name for name, one in _CERTAINTIES if one.match(predicate)), "is"),
         act="forget" if forget else "end" if over or relation.ends else "tell",
         template=relation.words,
     )
@@ -211,17 +211,12 @@ def aliases_of(subject: str) -> tuple[str, ...]:
     return " ".join(role), " ".join(name)
 
 
-def _certainty(predicate: str) -> Certainty:
-    for certainty, pattern in _CERTAINTIES:
-        if pattern.match(predicate):
-            return certainty
-    return "is"
-
-
-def _without_contractions(text: str) -> str:
+def _plain(text: str) -> str:
+    """A sentence without contractions and fillers."""
+    text = text.strip(_SENTENCE_ENDS)
     for pattern, words in _CONTRACTIONS:
         text = pattern.sub(words, text)
-    return " ".join(text.split())
+    return _FILLERS.sub("", " ".join(text.split()))
 
 
 def _split(body: str) -> tuple[str, str]:
@@ -254,18 +249,6 @@ def is_question(sentence: str) -> bool:
     return asked.endswith("?") and _ASKS.match(asked) is not None
 
 
-def is_pronoun(subject: str) -> bool:
-    """Whether a subject stands for one that was named before: "she", but not "I"."""
-    return bool(_PRONOUN.match(subject) or _POSSESSIVE.match(subject))
-
-
-def predicate_without_negation(text: str) -> tuple[str, bool]:
-    """The words of a sentence without its subject, fillers and negation, and whether it had one."""
-    body = _FILLERS.sub("", _without_contractions(text.strip(_SENTENCE_ENDS)))
-    predicate, negative, _ = _without_negation(body)
-    return predicate, negative
-
-
 def _resolved(subject: str, topic: str) -> str:
     """A subject with its pronoun resolved; empty where the topic is not known."""
     if _PRONOUN.match(subject):
@@ -291,6 +274,7 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(_SUFFIXES.sub("", _SUFFIXES.sub("", word)) for word in words)
 
 
+@dataclass(frozen=True)
 class LearnedParser:
     """Tags subject and values with the network; a ``StatementParser``.
 
@@ -298,15 +282,13 @@ class LearnedParser:
     stands for; where the network is not installed, they do everything.
     """
 
-    def __init__(self, reader: LazyStatementReader, rules: RuleParser) -> None:
-        """Join the network and the rules."""
-        self._reader = reader
-        self._rules = rules
+    reader: LazyStatementReader
+    rules: StatementParser
 
     def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:
         """As ``StatementParser.parse``."""
-        parsed = self._rules.parse(text, at, earlier)
-        network = self._reader.load()
+        parsed = self.rules.parse(text, at, earlier)
+        network = self.reader.load()
         if network is None:
             return parsed
         return [_with_tags(one, network, at) for one in parsed]
@@ -326,11 +308,12 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> 
     tagged = network.write(text, ()).tagged
     span = _subject(text, tagged)
     subject = text[span[0] : span[1]] if span else ""
-    if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
+    same = subject_symbol(subject) == subject_symbol(parsed.subject)
+    if same or not subject or _PRONOUN.match(subject) or _POSSESSIVE.match(subject):
         subject = parsed.subject
     taken = [span] if span else []
     values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
-    relation, denied = predicate_without_negation(_without(text, [*values, *taken]))
+    relation, denied, _ = _without_negation(_plain(_without(text, [*values, *taken])))
     return replace(
         parsed,
         subject=subject,
@@ -352,10 +335,6 @@ def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
         if _JOINS.fullmatch(text[end:other_start]):
             end = other_end
     return start, end
-
-
-def _same_name(one: str, other: str) -> bool:
-    return subject_symbol(one) == subject_symbol(other)
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -47,19 +47,14 @@ def answer_of(
     top_k: int,
     started: float,
 ) -> Answer:
-    """The public answer."""
-    forms = {} if reading is None else reading.forms
-    abstained = reading is None or forms["none"] > _NONE
-    shown, short, quotes = (
-        (None, None, ()) if reading is None else _shown(question, found, slots, reading)
-    )
-    abstained = abstained or shown is None
+    """The public answer; without a reading, of no statements, it abstains."""
     relevance: Sequence[float] = () if reading is None else reading.relevance
+    shown, short, quotes = _shown(question, found, slots, reading)
+    abstained = reading is None or reading.forms["none"] > _NONE or shown is None
     quoted = {quote.evidence for quote in quotes}
-    by_relevance: list[int] = np.argsort(-np.array(relevance), kind="stable").tolist()
     order = [
         index
-        for index in by_relevance
+        for index in _descending(relevance)
         # What holds no longer is evidence where it is needed.
         if relevance[index] > 1 / 2
         or found.told[index].valid_until is None
@@ -71,13 +66,14 @@ def answer_of(
         answer=None if abstained else shown,
         short=None if abstained else short,
         quotes=() if abstained else quotes,
-        confidence=None if reading is None else 1 - forms["none"],
+        confidence=None if reading is None else 1 - reading.forms["none"],
         abstained=abstained,
         contradiction=not abstained and reading is not None and reading.form == "conflict",
         candidates=() if reading is None else _candidates(found, slots, reading),
         evidence=tuple(
-            _evidence(slots[found.told[index].id], relevance[index], found)
+            evidence_of(slots[one.id], relevance[index], 2 if one.id in found.second else 1)
             for index in order[:top_k]
+            for one in (found.told[index],)
         ),
         hops=_hops(found, slots, [] if reading is None else attended(reading), top_k),
         model="statements",
@@ -120,36 +116,38 @@ def attended(reading: StatementReading) -> list[float]:
     return [share / total for share in reading.relevance]
 
 
-def _evidence(slot: Slot, relevance: float, found: FoundStatements) -> Evidence:
-    return evidence_of(slot, relevance, 2 if slot.id in found.second else 1)
-
-
 def _shown(
-    question: str, found: FoundStatements, slots: Mapping[int, Slot], reading: StatementReading
+    question: str,
+    found: FoundStatements,
+    slots: Mapping[int, Slot],
+    reading: StatementReading | None,
 ) -> tuple[str | None, str | None, tuple[Quote, ...]]:
     """What a person reads, the short answer, and the pieces that they are made of."""
-    form = reading.form
+    if reading is None:
+        return None, None, ()
+    form, relevance = reading.form, reading.relevance
+
+    def quote(piece: Piece) -> Quote:
+        slot = slots[found.told[piece.statement].id]
+        return quote_at(slot, piece.start, piece.end, relevance[piece.statement])
+
     if form == "list" and reading.items:
         items = list({_text(found, piece).casefold(): piece for piece in reading.items}.values())
-        quotes = tuple(_quote(found, slots, piece, reading) for piece in items)
-        return ", ".join(quote.text for quote in quotes), None, quotes
+        quotes = tuple(map(quote, items))
+        return ", ".join(one.text for one in quotes), None, quotes
     if form in ("value", "list"):
         if not reading.pieces:
             return None, None, ()
         best = reading.pieces[0]
         own = found.told[best.statement].text
-        quote = _quote(found, slots, Piece(best.statement, 0, len(own), best.probability), reading)
+        whole = quote(_whole(found, best.statement))
         said_on = local_time(found.told[best.statement].told).date()
         day = day_said(question, own, best.start, best.end, said_on)
         if day is not None:
-            return f"{day}. {own}", day, (quote,)
-        return own, _text(found, best), (quote,)
-    needed = _needed(reading)
-    quotes = tuple(
-        _quote(found, slots, Piece(index, 0, len(found.told[index].text), 1.0), reading)
-        for index in needed
-    )
-    texts = "\n".join(quote.text for quote in quotes)
+            return f"{day}. {own}", day, (whole,)
+        return own, _text(found, best), (whole,)
+    quotes = tuple(quote(_whole(found, index)) for index in _needed(reading))
+    texts = "\n".join(one.text for one in quotes)
     if form == "conflict":
         return f"{ASKED_BACK}\n{texts}", None, quotes
     short = str(reading.number) if form == "count" else form
@@ -162,26 +160,42 @@ def _needed(reading: StatementReading) -> list[int]:
     One statement may hold both: "Tom says at 8, Ida says at 9".
     """
     least = _OTHER_SIDE if reading.form == "conflict" else 1 / 2
-    order: list[int] = np.argsort(-np.array(reading.relevance), kind="stable").tolist()
+    order = _descending(reading.relevance)
     needed = [one for one in order[1:_MAX_SHOWN] if reading.relevance[one] > least]
     return sorted([order[0], *needed])
+
+
+def _descending(weights: Sequence[float]) -> list[int]:
+    """Indices of weights, the largest first."""
+    order: list[int] = np.argsort(-np.array(weights), kind="stable").tolist()
+    return order
+
+
+def _whole(found: FoundStatements, index: int, weight: float = 1.0) -> Piece:
+    """All of a statement."""
+    return Piece(index, 0, len(found.told[index].text), weight)
 
 
 def _text(found: FoundStatements, piece: Piece) -> str:
     return found.told[piece.statement].text[piece.start : piece.end]
 
 
-def _quote(
-    found: FoundStatements, slots: Mapping[int, Slot], piece: Piece, reading: StatementReading
-) -> Quote:
-    slot = slots[found.told[piece.statement].id]
+def quote_at(slot: Slot | Evidence, start: int, end: int, weight: float) -> Quote:
+    """A piece of a slot as a quotation."""
     return Quote(
         evidence=slot.id,
         source=slot.source,
-        start=slot.start + piece.start,
-        end=slot.start + piece.end,
-        text=_text(found, piece),
-        weight=reading.relevance[piece.statement],
+        start=slot.start + start,
+        end=slot.start + end,
+        text=slot.text[start:end],
+        weight=weight,
+    )
+
+
+def candidate_of(quote: Quote, score: float) -> Candidate:
+    """A quotation as a possible answer."""
+    return Candidate(
+        text=quote.text, score=score, evidence=quote.evidence, start=quote.start, end=quote.end
     )
 
 
@@ -189,30 +203,15 @@ def _candidates(
     found: FoundStatements, slots: Mapping[int, Slot], reading: StatementReading
 ) -> tuple[Candidate, ...]:
     """Possible answers, best first."""
-    if reading.form == "conflict":
-        return tuple(
-            Candidate(
-                text=_text(found, Piece(index, 0, len(found.told[index].text), 1.0)),
-                score=reading.relevance[index],
-                evidence=found.told[index].id,
-                start=slots[found.told[index].id].start,
-                end=slots[found.told[index].id].end,
-            )
-            for index in _needed(reading)
-        )
     if reading.form in ("yes", "no", "count"):
         text = str(reading.number) if reading.form == "count" else reading.form
         return (Candidate(text=text, score=reading.forms[reading.form]),)
     pieces = reading.items if reading.form == "list" and reading.items else reading.pieces
+    if reading.form == "conflict":
+        pieces = tuple(_whole(found, one, reading.relevance[one]) for one in _needed(reading))
     return tuple(
-        Candidate(
-            text=_text(found, piece),
-            score=piece.probability,
-            evidence=found.told[piece.statement].id,
-            start=slots[found.told[piece.statement].id].start + piece.start,
-            end=slots[found.told[piece.statement].id].start + piece.end,
-        )
-        for piece in pieces
+        candidate_of(quote_at(slots[found.told[at].id], start, end, score), score)
+        for at, start, end, score in pieces
     )
 
 
@@ -220,25 +219,23 @@ def _hops(
     found: FoundStatements, slots: Mapping[int, Slot], attended: Sequence[float], top_k: int
 ) -> tuple[Hop, ...]:
     """What the first hop attended to, and what the reader did."""
-    hops: list[Hop] = []
-    for number, weights in enumerate((found.weights.tolist(), attended), start=1):
-        order = np.argsort(-np.array(weights), kind="stable").tolist()[:top_k]
-        hops.append(
-            Hop(
-                hop=number,
-                weights=tuple(
-                    SlotWeight(
-                        id=found.told[index].id,
-                        source=slots[found.told[index].id].source,
-                        weight=weights[index],
-                        title=found.told[index].text,
-                        via=found.second.get(found.told[index].id),
-                    )
-                    for index in order
-                ),
-            )
+    return tuple(
+        Hop(
+            hop=number,
+            weights=tuple(
+                SlotWeight(
+                    id=one.id,
+                    source=slots[one.id].source,
+                    weight=weights[index],
+                    title=one.text,
+                    via=found.second.get(one.id),
+                )
+                for index in _descending(weights)[:top_k]
+                for one in (found.told[index],)
+            ),
         )
-    return tuple(hops)
+        for number, weights in enumerate((found.weights.tolist(), attended), start=1)
+    )
 
 
 _LEFT = 0.5  # Probability from which what is left is the answer; below it there is none.

@@ -5,7 +5,8 @@ them are needed, where the answer stands, and of which form it is. And a new sta
 ones: what it is about, what it says of that, and what it changes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -93,8 +94,7 @@ _CONFLICT = 0.05
 # no list of all that was eaten.
 _COUNTED = 0.05
 _APOSTROPHES = "'’"
-# Separators of items; stripped from items even where their token is tagged.
-_SEPARATORS = ",; "
+_SEPARATORS = ",; "  # Separators of items; stripped from items even where their token is tagged
 _NOTHING = Passage("", "-")  # Stands for earlier statements where there are none
 
 
@@ -153,17 +153,16 @@ class WriteReading(NamedTuple):
     partly: NDArray[np.float32]  # [K] probabilities that only a part of each is changed, if it is
 
 
+@dataclass(frozen=True)
 class StatementReader:
     """Reads with a trained network. May be called from several threads at once."""
 
-    def __init__(self, network: ScoreStatements, packer: Packer) -> None:
-        """Join a trained network and what makes its input."""
-        self._network = network
-        self._packer = packer
+    network: ScoreStatements
+    packer: Packer
 
     def fitting(self, text: str, statements: Sequence[Passage]) -> int:
         """How many of the first of some statements fit into one pack with a text."""
-        packs = self._packer.packs(text, statements)
+        packs = self.packer.packs(text, statements)
         if len(packs) <= 1:
             return len(statements)
         return 1 + max((place[0] for place in packs[0].offsets if place), default=-1)
@@ -171,35 +170,31 @@ class StatementReader:
     def answer(
         self, question: str, statements: Sequence[Passage], prior: NDArray[np.float32] | None = None
     ) -> StatementReading | None:
-        """Read a question.
+        """Read a question; None without statements.
 
-        Args:
-            question: in plain language.
-            statements: in the order of their time, their days as titles; what does not fit into
-                a pack is left out.
-            prior: [K] float32, what each statement counts beforehand; None for all alike.
-
-        Returns:
-            None without statements.
+        They are in the order of their time, their days as titles; what does not fit into a pack is
+        left out. ``prior`` [K] float32 is what each counts beforehand; None for all alike.
         """
-        packs = self._packer.packs(question, statements)
+        packs = self.packer.packs(question, statements)
         if not packs:
             return None
         pack = packs[0]
-        scores = self._network(pack)
+        if prior is None:
+            prior = np.ones(len(statements), np.float32)
+        scores = self.network(pack)
         forms = softmax(scores.form[0])
         spans = passage_tokens(pack, len(statements))
-        relevance = [
+        relevance = (
             0.0 if one is None else float(sigmoid(mean_of(scores.relevance[0], one)))
             for one in spans
-        ]
+        )
         return StatementReading(
             dict(zip(FORMS, forms.tolist(), strict=True)),
             tuple(_pieces(pack, scores.ends[0], prior, statements)),
             tuple(
                 one
                 for one in _items(pack, scores.items[0], statements)
-                if prior is None or prior[one.statement] >= _COUNTED * prior.max()
+                if prior[one.statement] >= _COUNTED * prior.max()
             ),
             int(scores.number[0].argmax()),
             tuple(relevance),
@@ -207,8 +202,8 @@ class StatementReader:
 
     def manner(self, text: str) -> Manner:
         """How a text says what it says, read by itself."""
-        [pack, *_] = self._packer.packs(text, [_NOTHING])
-        scores = self._network(pack)
+        [pack, *_] = self.packer.packs(text, [_NOTHING])
+        scores = self.network(pack)
         certainty = softmax(scores.certainty[0]).tolist()
         return Manner(float(scores.negative[0]), dict(zip(CERTAINTIES, certainty, strict=True)))
 
@@ -217,10 +212,9 @@ class StatementReader:
 
         What does not fit into a pack is left out, and not changed.
         """
-        packs = self._packer.packs(text, earlier) or self._packer.packs(text, [_NOTHING])
-        pack = packs[0]
-        scores = self._network(pack)
-        offsets = self._packer.offsets(text)[: pack.passages_start - 2]
+        [pack, *_] = self.packer.packs(text, earlier) or self.packer.packs(text, [_NOTHING])
+        scores = self.network(pack)
+        offsets = self.packer.offsets(text)[: pack.passages_start - 2]
         subjects, values = _tagged(text, scores.tags[0], offsets)
         tagged = TaggedText(
             subjects,
@@ -241,7 +235,7 @@ class StatementReader:
 def _pieces(
     pack: Pack,
     ends: NDArray[np.float32],
-    prior: NDArray[np.float32] | None,
+    prior: NDArray[np.float32],
     statements: Sequence[Passage],
 ) -> list[Piece]:
     """The likeliest spans that stay within one statement."""
@@ -252,7 +246,7 @@ def _pieces(
     for first, last, score in best_spans(start, end, mask, _MAX_SPAN_TOKENS, 4 * _SPANS):
         begin, stop = pack.offsets[first], pack.offsets[last]
         if begin is not None and stop is not None and begin[0] == stop[0]:
-            weight = 1.0 if prior is None else float(prior[begin[0]] / prior.max())
+            weight = float(prior[begin[0]] / prior.max())
             spans = whole_words(statements[begin[0]].text, [(begin[1], stop[2])])
             found += [Piece(begin[0], *span, weight * float(np.exp(score))) for span in spans]
     return sorted(found, key=lambda piece: -piece.probability)[:_SPANS]
@@ -261,21 +255,17 @@ def _pieces(
 def _items(pack: Pack, tags: NDArray[np.float32], statements: Sequence[Passage]) -> list[Piece]:
     """Items by their tags, which begin (1) and go on (2), each of whole words."""
     found: list[Piece] = []
-    open_item = False
-    best = tags.argmax(axis=1)
-    for token, place in enumerate(pack.offsets):
-        tag = 0 if place is None else int(best[token])
+    before = None  # Statement of the token before, if that one is of an item
+    for place, tag, scores in zip(pack.offsets, tags.argmax(axis=1).tolist(), tags, strict=False):
         if place is None or not tag:
-            open_item = False
+            before = None
             continue
         statement, start, end = place
-        probability = float(softmax(tags[token])[tag])
-        inside = found[-1:] and found[-1].statement == statement
-        if tag == 2 and open_item and inside:
+        if tag == 2 and before == statement:
             found[-1] = found[-1]._replace(end=end)
         else:
-            found.append(Piece(statement, start, end, probability))
-        open_item = True
+            found.append(Piece(statement, start, end, float(softmax(scores)[tag])))
+        before = statement
     return [
         Piece(
             index,
@@ -283,14 +273,10 @@ def _items(pack: Pack, tags: NDArray[np.float32], statements: Sequence[Passage])
             start + len(statements[index].text[start:end].rstrip(_SEPARATORS)),
             max(one.probability for one in own if start <= one.start < end),
         )
-        for index, own in _by_statement(found)
+        for index, group in groupby(found, key=lambda piece: piece.statement)
+        for own in (list(group),)
         for start, end in whole_words(statements[index].text, [one[1:3] for one in own])
     ]
-
-
-def _by_statement(pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
-    for index, group in groupby(pieces, key=lambda piece: piece.statement):
-        yield index, list(group)
 
 
 def _tagged(

@@ -6,6 +6,7 @@ weighed by two logistic regressions, whose weights are a checkpoint of their own
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,35 +52,32 @@ class StanceWeights(NamedTuple):
     denying: NDArray[np.float64]  # [features ``DENYING``]
 
 
+@dataclass(frozen=True)
 class StanceJudge:
     """Judges sentences one by one. May be called from several threads at once."""
 
-    def __init__(
-        self, weights: StanceWeights, encode: Encode, statements: StatementReader, reader: Reader
-    ) -> None:
-        """Join the weights with the networks whose outputs they weigh."""
-        self._encode = encode
-        self._weights = weights
-        self._statements = statements
-        self._reader = reader
+    weights: StanceWeights
+    encode: Encode
+    statements: StatementReader
+    reader: Reader
 
     def judge(self, question: str, sentences: Sequence[str], least: float = 0.0) -> Stances:
         """The stances of K sentences, each read by itself, to a question whether something is so.
 
         Where no sentence denies with probability ``least``, none is read for whether it affirms.
         """
-        manners = [self._statements.manner(one) for one in sentences]
+        manners = [self.statements.manner(one) for one in sentences]
         affirms, denies = np.zeros((2, len(sentences)), np.float32)
         for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
             if manner.negative > -_NEGATIVE:
-                logit = self.denying(question, text, manner) @ self._weights.denying
+                logit = self.denying(question, text, manner) @ self.weights.denying
                 denies[index] = sigmoid(logit.astype(np.float32))
         if denies.max(initial=0.0) >= least:
             similar = self.similarities(question, sentences)
             for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
                 if manner.negative < _NEGATIVE:
                     features = self.affirming(question, text, manner, similar[index])
-                    logit = features @ self._weights.affirming
+                    logit = features @ self.weights.affirming
                     affirms[index] = sigmoid(logit.astype(np.float32))
         return Stances(affirms, denies)
 
@@ -87,14 +85,14 @@ class StanceJudge:
         """The cosine of the question with each of K sentences."""
         if not sentences:
             return []
-        cosines: list[float] = (self._encode(sentences) @ self._encode([question])[0]).tolist()
+        cosines: list[float] = (self.encode(sentences) @ self.encode([question])[0]).tolist()
         return cosines
 
     def affirming(
         self, question: str, text: str, manner: Manner, similarity: float
     ) -> NDArray[np.float64]:
         """The features ``AFFIRMING`` of a sentence, float64."""
-        read = self._statements.answer(question, [Passage("", text)])
+        read = self.statements.answer(question, [Passage("", text)])
         forms = {} if read is None else read.forms
         relevance = 0.0 if read is None else read.relevance[0]
         certainty = (_logit(manner.certainty[one]) for one in CERTAINTIES)
@@ -108,7 +106,7 @@ class StanceJudge:
 
     def denying(self, question: str, text: str, manner: Manner) -> NDArray[np.float64]:
         """The features ``DENYING`` of a sentence, float64."""
-        read = self._reader.read(question, [Passage("", text)])
+        read = self.reader.read(question, [Passage("", text)])
         return np.array([
             1.0, shared_words(question, text), manner.negative, _logit(read.no),
             _logit(read.answerable),

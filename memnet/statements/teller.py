@@ -1,8 +1,8 @@
 """``tell``: sentences are parsed, judged against earlier statements and written in one commit."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,31 +12,19 @@ from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
 from memnet.statements.decisions import (
     CHANGES,
-    LATE,
-    NEVER,
     Resolution,
+    change_by,
     end_of,
-    is_open,
     limits_when_added,
     reason_for,
     reason_to_add,
-    resolve,
 )
-from memnet.statements.dry_run import (
-    LAST,
-    NEAREST,
-    CachedJudge,
-    DryRun,
-    candidate_ids,
-    new_statement,
-    now,
-    statement_time,
-)
+from memnet.statements.dry_run import LAST, CachedJudge, DryRun, Telling, nearest_to, now
 from memnet.statements.parsing import is_question
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
 from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
-from memnet.types import Action, Change, Decision
+from memnet.types import Action, Decision
 
 # Sentences of a text that is judged while the writer's lock is held: to judge it before would read
 # all candidates twice.
@@ -64,15 +52,7 @@ def tell(
 ) -> tuple[Decision, ...]:
     """Decide about each sentence of a text in turn, and do it, in one transaction.
 
-    Args:
-        store: the memory.
-        encode: encodes keys and relations.
-        config: settings.
-        rules: parse and judge.
-        text: as told.
-        at: when, in seconds since the epoch; None for now.
-        namespace: to tell it in.
-        standing: whether it is never evicted.
+    ``at`` is in seconds since the epoch, None for now; what is ``standing`` is never evicted.
 
     Raises:
         InputError: the text holds no words or only questions, a statement to forget is not stored,
@@ -97,19 +77,17 @@ def tell(
     if len(parsed) > _JUDGED_AT_ONCE:
         judge = CachedJudge(rules.judge)
         with store.reading():
+            near = nearest_to(slots, store, vectors, namespace)
             ahead = DryRun(store, vectors, config, judge, at, namespace)
-            for sentence, slot in zip(parsed, slots, strict=True):
-                near = store.nearest_statements(vectors[slot.key_text], NEAREST, namespace)
-                ahead.tell(sentence, slot, near)
+            for sentence, slot, ids in zip(parsed, slots, near, strict=True):
+                ahead.tell(sentence, slot, ids)
     with store.writing():
         # Of the last commit, which is what a vector index is of; what this text adds is seen later.
-        nearest = [
-            store.nearest_statements(vectors[slot.key_text], NEAREST, namespace) for slot in slots
-        ]
+        near = nearest_to(slots, store, vectors, namespace)
         with store.changing():
-            telling = TellTransaction(store, vectors, config, judge, at, namespace, text, standing)
-            for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
-                telling.tell(sentence, slot, near)
+            telling = TellTransaction(store, vectors, config, judge, at, namespace, standing, text)
+            for sentence, slot, ids in zip(parsed, slots, near, strict=True):
+                telling.tell(sentence, slot, ids)
     return tuple(telling.decisions)
 
 
@@ -139,62 +117,34 @@ def statement_slot(parsed: ParsedStatement) -> NewSlot:
     )
 
 
-class TellTransaction:
+@dataclass
+class TellTransaction(Telling):
     """The decisions about one text or message, within one transaction."""
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        vectors: Mapping[str, NDArray[np.float32]],
-        config: TellConfig,
-        judge: StatementJudge,
-        at: float | None,
-        namespace: str,
-        text: str = "",
-        standing: bool = False,
-        message: str | None = None,
+    text: str = ""
+    message: str | None = None  # Source of the message, without a ``text``, that they stand in
+    decisions: list[Decision] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin an entry of the journal."""
+        super().__post_init__()
+        self.digest = hashlib.blake2b(self.text.encode(), digest_size=16).digest()
+        self.source: str | None = None
+        self.entry = self.store.journal.begin(self.namespace, self.now, self.message)
+
+    def _carry_out(
+        self, new: Told, slot: NewSlot, resolution: Resolution, candidates: Sequence[Told]
     ) -> None:
-        """Begin an entry of the journal; arguments as for ``tell``.
-
-        ``vectors`` are those of all key texts and relations of the slots; ``message`` is the source
-        of the message that the statements stand in, whose ``text`` is empty.
-        """
-        self.decisions: list[Decision] = []
-        self._store = store
-        self._vectors = vectors
-        self._config = config
-        self._judge = judge
-        self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        self._namespace = namespace
-        self._standing = standing
-        self._message = message
-        self._source: str | None = None
-        self._now = statement_time(store.statements.latest_time(), config.clock_skew)
-        self._at = at
-        self._entry = store.journal.begin(namespace, self._now, message)
-
-    def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
-        """Decide about a sentence and do it; statements with ``near`` keys may be gone by now."""
-        told = self._now if self._at is None else self._at
-        relation = self._vectors[slot.relation]
-        new = new_statement(sentence, told, self._namespace, relation, self._standing)
-        ids = candidate_ids(self._store, slot, near, self._namespace)
-        candidates = self._store.statements.told(ids)
-        earlier = [one for one in candidates if new.act == "forget" or is_open(one, new)]
-        resolution = resolve(
-            new, earlier, self._judge.judge(new, earlier), backdated=self._at is not None
-        )
         slot_id = self._do(new, slot, resolution)
-        if self._message is not None:  # whose writer reports no decisions
+        if self.message is not None:  # whose writer reports no decisions
             return
         for effect in resolution.changed:
             action: Action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label]
             action = "erase" if new.act == "forget" else action
             reason = reason_for(effect, new, resolution.changed)
             self._report(action, new.text, reason, slot_id, effect.told, effect.weight)
-        if resolution.later is not None:
-            reason = NEVER if resolution.later.label == Label.CORRECT else LATE
-            later = resolution.later
+        if (later := resolution.later) is not None:
+            reason = change_by(later).reason
             self._report("add", new.text, reason, slot_id, later.told, later.weight)
         elif not resolution.changed:
             self._report("add", new.text, reason_to_add(new, candidates), slot_id)
@@ -202,7 +152,7 @@ class TellTransaction:
 
     def _do(self, new: Told, slot: NewSlot, resolution: Resolution) -> int | None:
         """Carry a resolution out; returns the slot that holds the statement now, if one does."""
-        statements, journal = self._store.statements, self._store.journal
+        statements, journal = self.store.statements, self.store.journal
         ids = [effect.told.id for effect in resolution.changed]
         if new.act == "forget":
             if not ids:
@@ -210,16 +160,16 @@ class TellTransaction:
                     f"no stored statement matches {new.text!r}, so nothing was done; "
                     "repeat the statement in the words in which it was told"
                 )
-            journal.note_erasure(self._entry)
+            journal.note_erasure(self.entry)
             statements.erase(ids)
             return None
         if [effect.label for effect in resolution.changed] == [Label.MERGE]:
-            journal.note(self._entry, ids, usage=1.0)
-            statements.add_usage({ids[0]: 1.0}, self._now, self._config.usage_half_life)
+            journal.note(self.entry, ids, usage=1.0)
+            statements.add_usage({ids[0]: 1.0}, self.now, self.config.usage_half_life)
             if new.standing:
                 statements.make_standing(ids)
             return ids[0]
-        journal.note(self._entry, ids)
+        journal.note(self.entry, ids)
         slot_id = self._add(new, slot, resolution) if resolution.added else None
         for effect in resolution.changed:
             change, changed = CHANGES[effect.label], effect.told.id
@@ -246,42 +196,40 @@ class TellTransaction:
             structure=replace(slot.structure, told=new.told, standing=standing),
         )
         added = self._store_slot(dated)
-        self._store.journal.note(self._entry, [added], added=True)
+        self.store.journal.note(self.entry, [added], added=True)
         if later is not None:
-            corrects = later.label == Label.CORRECT
-            change: Change = "correct" if corrects else "supersede"
-            reason = NEVER if corrects else LATE
-            self._store.statements.mark([added], change, later.told.id, reason)
+            by, change, reason = change_by(later)
+            self.store.statements.mark([added], change, by, reason)
             if standing:
-                self._store.journal.note(self._entry, [later.told.id])
-                self._store.statements.make_standing([later.told.id])
+                self.store.journal.note(self.entry, [later.told.id])
+                self.store.statements.make_standing([later.told.id])
         return added
 
     def _store_slot(self, slot: NewSlot) -> int:
         """Store the slot of a statement, in its message if it has one; returns its id."""
-        if self._message is not None:
-            new = self._store.add_slots(self._message, self._namespace, [slot], self._encode)
+        if self.message is not None:
+            new = self.store.add_slots(self.message, self.namespace, [slot], self._encode)
             return new[0]
-        self._source = self._source or self._store.statements.new_source()
-        source = NewSource(self._source, self._digest, [slot], self._namespace, "statement")
-        return self._store.append(source, self._encode)[0]
+        self.source = self.source or self.store.statements.new_source()
+        source = NewSource(self.source, self.digest, [slot], self.namespace, "statement")
+        return self.store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:
         """Delete what is beyond the capacity, but no standing statement or that just stored."""
-        capacity, half_life = self._config.capacity, self._config.usage_half_life
+        capacity, half_life = self.config.capacity, self.config.usage_half_life
         if capacity is None:
             return
         keep = () if slot_id is None else (slot_id,)
-        surplus = self._store.statements.evictable(capacity, self._now, half_life, keep)
-        for slot in self._store.fetch_existing(surplus):
-            ended = slot.valid_until is not None and slot.valid_until <= self._now
+        surplus = self.store.statements.evictable(capacity, self.now, half_life, keep)
+        for slot in self.store.fetch_existing(surplus):
+            ended = slot.valid_until is not None and slot.valid_until <= self.now
             why = "no longer valid" if ended else "the least used one"
-            self._store.journal.note_erasure(self._entry)
-            self._store.statements.note_evictions([slot.id], self._now)
-            self._store.statements.erase([slot.id])
+            self.store.journal.note_erasure(self.entry)
+            self.store.statements.note_evictions([slot.id], self.now)
+            self.store.statements.erase([slot.id])
             reason = f"Capacity is {capacity} statements; this one was {why}."
             self._report("evict", text, reason, None, slot)
-        count = self._store.statements.count()
+        count = self.store.statements.count()
         if slot_id is not None and count > capacity:
             raise InputError(
                 f"capacity is {capacity} statements, and with {text!r} there would be {count} that "
@@ -299,7 +247,7 @@ class TellTransaction:
         weight: float | None = None,
     ) -> None:
         """Note a decision; ``slot_id`` is that of the sentence, if one holds it now."""
-        stored = [] if slot_id is None else self._store.fetch([slot_id])
+        stored = [] if slot_id is None else self.store.fetch([slot_id])
         self.decisions.append(
             Decision(
                 action=action,
@@ -314,7 +262,7 @@ class TellTransaction:
         )
 
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.stack([self._vectors[text] for text in texts])
+        return np.stack([self.vectors[text] for text in texts])
 
 
 def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:

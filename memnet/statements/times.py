@@ -26,16 +26,11 @@ _TO_COME = re.compile(
 )
 
 
-def day_of(time: datetime) -> str:
-    """The day of a time, as the statement network reads it: "4 March 2026"."""
-    return day_name(time)
-
-
 def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
-    """When a statement held, or all but a part of it, as the network reads it."""
+    """When a statement held, or all but a part of it, as the network reads it: "4 March 2026"."""
     if end is None:
-        return day_of(start)
-    return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
+        return day_name(start)
+    return f"{day_name(start)}{'' if whole else ' partly'} until {day_name(end)}"
 
 
 def dated_passage(told: Told, moment: float, changed: float | None = None) -> Passage:
@@ -46,9 +41,7 @@ def dated_passage(told: Told, moment: float, changed: float | None = None) -> Pa
     """
     whole = told.valid_until is not None
     until = told.valid_until if whole else changed
-    if until is not None and until > moment:
-        until = None
-    end = None if until is None else local_time(until)
+    end = None if until is None or until > moment else local_time(until)
     held = period(local_time(told.told), end, whole)
     who = _who(told)
     return Passage(f"{held}, {who}" if who else held, told.text)
@@ -102,14 +95,15 @@ def _match(told: Told, days: DateRange) -> float:
     """How far a statement is about some days: by what it names, else by when it was told."""
     day = local_time(told.told).date()
     own = [place.days for place in times_in(told.text, day) if place.role == "at"]
-    if any(_overlap(one, days) for one in own or [one_day(day)]):
+    if any(overlap(one, days) for one in own or [one_day(day)]):
         return 1.0
     begun = local_time(told.valid_from).date() <= days.last
     ended = told.valid_until is not None and local_time(told.valid_until).date() <= days.first
     return _HELD if begun and not ended else _OTHER
 
 
-def _overlap(one: DateRange, other: DateRange) -> bool:
+def overlap(one: DateRange, other: DateRange) -> bool:
+    """Whether some days are among others."""
     return one.first <= other.last and other.first <= one.last
 
 
@@ -159,7 +153,10 @@ def limits_of(sentence: str, told: float) -> Limits:
     end: float | None = None
     try:
         if "for" in by_role and perfect:
-            begin = start_of(_since(by_role["for"], day))
+            lasting = by_role["for"]  # Until now
+            begin = start_of(
+                lasting.first if lasting.first < day else day - timedelta(days=lasting.count)
+            )
         else:
             begin = start_of(by_role["from"].first) if "from" in by_role else None
             end = _end(by_role, moment)
@@ -192,8 +189,3 @@ def _end(by_role: dict[Role, DateRange], told: datetime) -> float | None:
     begin = by_role.get("from") or by_role.get("at")
     lasting = timedelta(days=by_role["for"].count)
     return start_of(begin.first + lasting) if begin else (told + lasting).timestamp()
-
-
-def _since(lasting: DateRange, day: date) -> date:
-    """From when something has lasted until a day."""
-    return lasting.first if lasting.first < day else day - timedelta(days=lasting.count)

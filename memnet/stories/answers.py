@@ -16,7 +16,7 @@ from memnet.config import LimitConfig, StoryConfig
 from memnet.errors import InputError
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
 from memnet.io import open_file, read_text
-from memnet.learning.evaluation import f1
+from memnet.learning.evaluation import f1, percentiles
 from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.model import StoryModel, StoryWords, collate, tokenize, tokenize_story
@@ -227,8 +227,5 @@ def evaluate_stories(
         f1=float(np.mean(overlap)),
         answerable_auroc=None,
         ece=None,
-        latency_ms={
-            "p50": float(np.percentile(elapsed, 50)),
-            "p95": float(np.percentile(elapsed, 95)),
-        },
+        latency_ms=percentiles(elapsed),
     )

@@ -38,7 +38,6 @@ class SentenceEncoder(nn.Module):
     """
 
     def __init__(self, words: int, config: StoryModelConfig) -> None:
-        """Make an encoder of ``words`` words; D is the ``width`` of the configuration."""
         super().__init__()
         width = config.width
         # Checkpoints name tensors by these attributes; ``places`` are position embeddings.
@@ -114,7 +113,6 @@ class StoryHop(nn.Module):
     """
 
     def __init__(self, config: StoryModelConfig) -> None:
-        """Make a hop with untrained weights; D is the ``width`` of the configuration."""
         super().__init__()
         width, heads = config.width, config.heads
         self.attention_norm = nn.LayerNorm(width)
@@ -168,7 +166,6 @@ class StoryHops(nn.Module):
     """
 
     def __init__(self, config: StoryModelConfig) -> None:
-        """Make hops with untrained weights; D is the ``width`` of the configuration."""
         super().__init__()
         self.hops = nn.ModuleList(StoryHop(config) for _ in range(config.blocks))
         self.steps = nn.Parameter(torch.randn(config.hops, config.width) * 0.02)
@@ -229,7 +226,6 @@ class SequenceDecoder(nn.Module):
     """
 
     def __init__(self, words: int, width: int) -> None:
-        """Make a decoder into ``words`` words from states of ``width``."""
         super().__init__()
         self.start = nn.Parameter(torch.zeros(width))
         self.cell = nn.GRUCell(2 * width, width)

@@ -130,7 +130,6 @@ class StoryModel(nn.Module):
     """
 
     def __init__(self, vocabulary: Vocabulary, config: StoryModelConfig) -> None:
-        """Make a model with untrained weights."""
         super().__init__()
         self.vocabulary = vocabulary
         self.config = config
@@ -153,14 +152,10 @@ class StoryModel(nn.Module):
         hops: int | None = None,
         may_halt: bool = True,
     ) -> tuple[Decoded, StoryTrace]:
-        """Answer all questions of a batch.
+        """Answer all questions of a batch, in ``hops`` at most.
 
-        Args:
-            batch: stories and questions.
-            teacher_forcing: give the decoder the words of ``batch.answers`` as it goes, and write
-                as many; else as many as the configuration says.
-            hops: at most; None for the model's own maximum.
-            may_halt: whether questions may halt before the last hop.
+        With ``teacher_forcing`` the decoder gets the words of ``batch.answers`` as it goes, and
+        writes as many; else as many as the configuration says. ``may_halt``: before the last hop.
         """
         texts = torch.cat([batch.sentences, batch.questions], dim=1)
         encoded = self.encoder(texts.flatten(0, 1)).view(*texts.shape[:2], -1)
@@ -204,11 +199,7 @@ class _Description(BaseModel):
 
 
 def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) -> None:
-    """Save a story model with JSON values about how it was trained.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
+    """Save a story model with JSON values about its training; ModelError if that can't be."""
     description = {
         "kind": KIND,
         "config": model.config.model_dump(),
@@ -219,11 +210,7 @@ def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) 
 
 
 def load_story_model(folder: Path) -> StoryModel:
-    """A story model as it was saved, for inference.
-
-    Raises:
-        ModelError: the folder holds no whole story model.
-    """
+    """A story model as it was saved, for inference; ModelError if the folder holds no whole one."""
     arrays, description = load_checkpoint(folder, MODEL)
     if description.get("kind") != KIND:
         raise ModelError(
@@ -236,14 +223,7 @@ def load_story_model(folder: Path) -> StoryModel:
 def story_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> StoryModel:
-    """The story model of the checkpoint in a folder.
-
-    Raises:
-        ModelError: the description is not one of a story model, or does not fit the arrays.
-    """
+    """The story model of the checkpoint in a folder; ModelError if it is not one."""
     checked = parse_description(_Description, description, folder)
-
-    def make() -> StoryModel:
-        return StoryModel(Vocabulary(checked.vocabulary), checked.config)
-
-    return load_module(make, arrays, folder)
+    vocabulary = Vocabulary(checked.vocabulary)
+    return load_module(lambda: StoryModel(vocabulary, checked.config), arrays, folder)

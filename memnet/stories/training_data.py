@@ -85,7 +85,6 @@ class TaskSampler:
     """
 
     def __init__(self, rows: Mapping[str, int]) -> None:
-        """Take the number of examples of each task."""
         self._rows = dict(rows)
         self.errors = dict.fromkeys(rows, 1.0)  # Running training error of each task, 0..1
 
@@ -118,9 +117,7 @@ def in_batches(
     The loss is a mean over a batch: among stories with eight questions each (task 17), one with a
     single question (task 16) would hardly count.
 
-    Args:
-        examples: of any tasks.
-        rng: decides the order of examples of one length; None keeps it.
+    ``rng`` decides the order of examples of one length; None keeps it.
     """
     keyed = [
         (example.task, example.rows, rng.random() if rng else index, example)
@@ -161,12 +158,10 @@ class NameShuffler:
         self, groups: Mapping[str, Sequence[Group]], words: Mapping[str, Iterable[str]],
         vocabulary: Vocabulary,
     ) -> None:  # fmt: skip
-        """Look up the ids of the names.
+        """Look up the ids of names in a model's vocabulary.
 
-        Args:
-            groups: of each task; a task without any stays as it is.
-            words: that the stories of each task use: names of other tasks are left out.
-            vocabulary: of the model.
+        A task without ``groups`` stays as it is; names are left out that are not among the
+        ``words`` that the stories of a task use.
         """
         self._size = len(vocabulary)
         self._groups = {

@@ -23,16 +23,7 @@ FIRST_ERROR: Any = Field(fail_fast=True)
 
 
 def check_text(text: str, what: str, max_characters: int) -> None:
-    """Check a text from outside.
-
-    Args:
-        text: any value that should be a string.
-        what: its name in the error.
-        max_characters: limit of its length.
-
-    Raises:
-        InputError: it is no string, is longer, or is not valid Unicode.
-    """
+    """InputError where a value from outside is no string, too long or not valid Unicode."""
     check_type(text, what)
     if len(text) > max_characters:
         raise InputError(
@@ -49,13 +40,9 @@ def check_text(text: str, what: str, max_characters: int) -> None:
 def check_moment(value: object, what: str) -> float | None:
     """A time from outside, in seconds since the epoch; None for None.
 
-    Args:
-        value: ISO 8601 text, a datetime or a date. Without a time of day it is the start of the
-            day, without a zone the local time of this machine.
-        what: its name in the error.
-
-    Raises:
-        InputError: it is no time, before 1970, or more than a century ahead.
+    ISO 8601 text, a datetime or a date. Without a time of day it is the start of the day, without a
+    zone the local time of this machine. InputError where it is none, before 1970, or more than a
+    century ahead.
     """
     if value is None:
         return None
@@ -82,31 +69,19 @@ def latest_moment() -> float:
 
 
 def check_type(text: object, what: str) -> None:
-    """Check that a value is a string.
-
-    Raises:
-        InputError: it is not.
-    """
+    """InputError where a value is no string."""
     if not isinstance(text, str):
         raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
 
 
 def check_namespace(namespace: str | None, limits: LimitConfig) -> None:
-    """Check the name of a namespace; None stands for all.
-
-    Raises:
-        InputError: it is no text, or too long.
-    """
+    """InputError where the name of a namespace is no text, or too long; None stands for all."""
     if namespace is not None:
         check_text(namespace, "the namespace", limits.name)
 
 
 def check_messages(messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
-    """The messages of ``Engine.remember`` as values.
-
-    Raises:
-        InputError: one lacks a field, or is of another type.
-    """
+    """The messages of ``Engine.remember`` as values; InputError where one is not whole."""
     if isinstance(messages, Message | Mapping | str | bytes) or not isinstance(messages, Iterable):
         raise InputError(
             f"the messages are of type {type(messages).__name__}; expected a list of them"
@@ -140,13 +115,9 @@ def check_question(
     config: Config,
     as_of: object = None,
 ) -> tuple[int, Scope]:
-    """Check the arguments of ``Engine.ask``.
+    """Check the arguments of ``Engine.ask``; InputError where one of them can't be used.
 
-    Returns:
-        The number of pieces of evidence to return, and where to look.
-
-    Raises:
-        InputError: one of them can't be used.
+    Returns the number of pieces of evidence to return, and where to look.
     """
     limits = config.limit
     check_text(question, "the question", limits.question)

@@ -17,10 +17,7 @@ _CELLS = re.compile(r"([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?")
 def place_of(places: Sequence[tuple[int, str]], start: int, end: int) -> str | None:
     """The place of a span of a text; None if it has none.
 
-    Args:
-        places: of parts of the text, each with the offset from which it holds, in rising order.
-        start: of the span.
-        end: of the span.
+    ``places`` are of parts of the text, each with the offset from which it holds, in rising order.
     """
     ends = [offset for offset, _ in places[1:]] + [end + 1]
     found = [
@@ -34,12 +31,7 @@ def place_of(places: Sequence[tuple[int, str]], start: int, end: int) -> str | N
 
 
 def place_in_time(told: float, until: float | None) -> str:
-    """The place of a statement: the days on which it was told and, if it did, ceased to hold.
-
-    Args:
-        told: seconds since the epoch.
-        until: seconds since the epoch; None while it holds.
-    """
+    """The days on which a statement was told and ceased to hold (None: not yet), from the epoch."""
     place = f"told {local_time(told):%Y-%m-%d}"
     return place if until is None else f"{place}, until {local_time(until):%Y-%m-%d}"
 

@@ -115,10 +115,9 @@ UnitKind = Literal["sentence", "item", "row", "line"]
 
 _ITEM = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]")
 _ROW = re.compile(r" \| |; [^;:\n]{1,60}: ")
+# Characters up to which an item of a list or a row is one unit, however many its sentences
 _MAX_WHOLE = 300
-"""Characters up to which an item of a list or a row is one unit, however many its sentences."""
-_PROSE_ENDS = tuple(".!?:…)\"'”’")
-"""Characters that a line of prose ends with."""
+_PROSE_ENDS = tuple(".!?:…)\"'”’")  # Characters that a line of prose ends with
 
 
 class Unit(NamedTuple):
@@ -130,11 +129,9 @@ class Unit(NamedTuple):
 
 
 def units(text: str) -> list[Unit]:
-    """The units of a text in their order, without those that hold no word.
+    """The units of the text of a slot in their order, without those that hold no word.
 
-    Args:
-        text: of a slot: a line is a paragraph, an item of a list, a row of a table or a line of
-            code.
+    A line is a paragraph, an item of a list, a row of a table or a line of code.
     """
     found: list[Unit] = []
     offset = 0
@@ -187,7 +184,6 @@ class Clauses:
     """The sentences of a text, and what time they are about."""
 
     def __init__(self, text: str) -> None:
-        """Find the sentences; what a text is about is looked at where it is asked for."""
         self._spans = [match.span() for match in _SENTENCE.finditer(text)]
         self._text = text
         self._tenses: dict[int, Tense] = {}

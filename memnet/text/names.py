@@ -243,10 +243,10 @@ def _name_spans(run: list[_Chunk]) -> list[tuple[int, int]]:
 
 # Key symbol of every message; a slash starts symbols that no question can name by chance.
 MESSAGE = "/message"
-_SPEAKER = "/speaker "
 _CALLS = "/calls "
-_SESSION = "/session "
-_DAY = "/day "
+# Starts of symbols: of a speaker, by his normalised name; of a session, as its name is written; of
+# a day on which a message was sent, or that a question names.
+SPEAKER, SESSION, DAY = "/speaker ", "/session ", "/day "
 _MIN_LETTERS = 3  # Min. letters of a part of a speaker's name that stands for all of it
 _NAME = r"([A-Z][a-z]{2,20})\b"
 # Names after greetings and the like, and at the end of a sentence after a comma.
@@ -265,17 +265,12 @@ def speaker_symbols(speaker: str) -> tuple[str, ...]:
     """The symbols of a speaker: his name and its parts."""
     name = symbol(speaker)
     parts = [part for part in name.split() if len(part) >= _MIN_LETTERS and is_name(part)]
-    return tuple(speaker_symbol(one) for one in dict.fromkeys((name, *parts)))
-
-
-def speaker_symbol(name: str) -> str:
-    """The symbol of the messages of a speaker, by his normalised name."""
-    return f"{_SPEAKER}{name}"
+    return tuple(SPEAKER + one for one in dict.fromkeys((name, *parts)))
 
 
 def speaker_names(symbols: Iterable[str]) -> frozenset[str]:
     """The names of the speaker of a message, and their parts, among its symbols."""
-    return frozenset(one.removeprefix(_SPEAKER) for one in symbols if one.startswith(_SPEAKER))
+    return frozenset(one.removeprefix(SPEAKER) for one in symbols if one.startswith(SPEAKER))
 
 
 def called_symbols(text: str, addressed: str) -> tuple[str, ...]:
@@ -288,26 +283,6 @@ def called_symbols(text: str, addressed: str) -> tuple[str, ...]:
 def called_prefix(name: str) -> str:
     """What the symbols of all messages start with that call somebody by a name."""
     return f"{_CALLS}{name} /"
-
-
-def day_symbols(days: Iterable[str]) -> tuple[str, ...]:
-    """The symbols of the days on which a message was sent, or that a question names."""
-    return tuple(f"{_DAY}{day}" for day in days)
-
-
-def is_day(name: str) -> bool:
-    """Whether a symbol is that of a day."""
-    return name.startswith(_DAY)
-
-
-def session_symbol(session: str) -> str:
-    """The symbol of the messages of one session, as its name is written."""
-    return f"{_SESSION}{session}"
-
-
-def is_session(name: str) -> bool:
-    """Whether a symbol is that of a session."""
-    return name.startswith(_SESSION)
 
 
 def subject_of(speaker: str) -> str | None:

@@ -23,6 +23,8 @@ _MAX_WEIGHT = 60_000
 """Bytes of all files of the page as they are sent."""
 _VIEWS = ("ask", "sources", "told", "facts?entity=Orre+Light")
 _LIGHT = "The Orre Light was built by Tobias Wrennick in 1847."
+_DOCUMENT = Document(id="light", title="Orre Light", text=_LIGHT)
+_QUESTION = "Who built the Orre Light?"
 
 pytestmark = pytest.mark.skipif(
     _CHROMIUM is None, reason="needs Chromium: apt-get install chromium"
@@ -53,10 +55,7 @@ def open_page(browser: Any, toy_engine: Engine) -> Iterator[Open]:
             page.set_default_timeout(20_000)
             page.on("pageerror", lambda error: problems.append(str(error)))
             # The browser reports what the policy refuses as an error.
-            page.on(
-                "console",
-                lambda line: problems.append(line.text) if line.type == "error" else None,
-            )
+            page.on("console", lambda one: problems.extend([one.text] * (one.type == "error")))
             page.add_init_script(
                 "addEventListener('securitypolicyviolation', (event) => "
                 "console.error('policy: ' + event.violatedDirective))"
@@ -73,12 +72,11 @@ def open_page(browser: Any, toy_engine: Engine) -> Iterator[Open]:
 
 def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(
-        Document(id="light", title="Orre Light", text=_LIGHT),
-        Document(id="b", title="Herring", text="The herring fleet sails from Kestle."),
+        _DOCUMENT, Document(id="b", title="Herring", text="The herring fleet sails from Kestle.")
     )
     page = open_page()
-    ask(page, "Who built the Orre Light?")
-    answer = toy_engine.ask("Who built the Orre Light?")
+    ask(page, _QUESTION)
+    answer = toy_engine.ask(_QUESTION)
     assert _LIGHT in page.inner_text("article .quotes")
     assert texts(page, ".evidence .title bdi") == [item.title for item in answer.evidence]
     assert page.locator(".evidence").first.is_visible()
@@ -93,10 +91,10 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
 
 def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(
-        Document(id="light", title="Orre Light", text=_LIGHT),
+        _DOCUMENT,
         *(Document(id=str(n), title=f"Boat {n}", text=f"Boat {n} sails by.") for n in range(4)),
     )
-    answer = toy_engine.ask("Who built the Orre Light?")
+    answer = toy_engine.ask(_QUESTION)
     carrying = {quote.evidence for quote in answer.quotes}
     for hop in answer.hops:
         most = max(one.weight for one in hop.weights)
@@ -106,12 +104,11 @@ def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: O
     assert strong
     assert weak
     page = open_page()
-    ask(page, "Who built the Orre Light?")
+    ask(page, _QUESTION)
     assert texts(page, ".evidence:not([hidden]) .title bdi") == strong
     page.get_by_role("button", name=f"{len(weak)} more of less weight").click()
-    assert texts(page, ".evidence:not([hidden]) .title bdi") == [
-        item.title for item in answer.evidence
-    ]
+    titles = [item.title for item in answer.evidence]
+    assert texts(page, ".evidence:not([hidden]) .title bdi") == titles
     assert texts(page, ".evidence.weak .title bdi") == weak
     focused = page.evaluate("document.activeElement.closest('.evidence').className")
     assert focused == "evidence weak"
@@ -120,7 +117,7 @@ def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: O
 
 def test_no_answer_is_said_plainly(open_page: Open) -> None:
     page = open_page()
-    ask(page, "Who built the Orre Light?")
+    ask(page, _QUESTION)
     assert page.inner_text(".headline") == "The memory does not hold the answer."
     assert "Nothing similar is stored." in page.inner_text("article")
 
@@ -148,7 +145,7 @@ def test_a_source_opens_at_its_place_with_the_words_marked(
     answerer = Quoting(toy_engine, "Tobias Wrennick", (source, _LIGHT))
     monkeypatch.setattr(toy_engine, "answerer", answerer)
     page = open_page(viewport={"width": 1280, "height": 700})
-    ask(page, "Who built the Orre Light?")
+    ask(page, _QUESTION)
     assert page.inner_text(".headline") == "Tobias Wrennick"
     assert texts(page, "article mark.short") == ["Tobias Wrennick"] * 2
     page.click(".evidence > button")
@@ -201,7 +198,7 @@ def test_uploads_are_read_and_listed(toy_engine: Engine, open_page: Open, tmp_pa
     page.wait_for_selector(".source")
     assert len(texts(page, ".source")) == len(list(toy_engine.sources())) == 1
     ask_page = open_page()
-    ask(ask_page, "Who built the Orre Light?")
+    ask(ask_page, _QUESTION)
     assert _LIGHT in ask_page.inner_text("article")
 
 
@@ -288,7 +285,7 @@ def test_text_of_documents_is_never_markup(toy_engine: Engine, open_page: Open) 
 
 def test_all_goes_by_keyboard(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(
-        Document(id="light", title="Orre Light", text=_LIGHT),
+        _DOCUMENT,
         Document(id="dun", title="Dun Light", text="The Dun Light was built by Una Thale."),
     )
     page = open_page("#/sources")
@@ -302,18 +299,15 @@ def test_all_goes_by_keyboard(toy_engine: Engine, open_page: Open) -> None:
     page.wait_for_selector("article")
     press("Escape")  # leaves the field
     press("j")
-    assert page.locator(".evidence > button").first.evaluate(
-        "(one) => one === document.activeElement"
-    )
+    first = page.locator(".evidence > button").first
+    playwright.expect(first).to_be_focused()
     press("j")
     press("k")
     press("Enter")
     page.wait_for_selector("#reader mark")
     press("Escape")
     assert page.is_hidden("#reader")
-    assert page.locator(".evidence > button").first.evaluate(
-        "(one) => one === document.activeElement"
-    )
+    playwright.expect(first).to_be_focused()
     press("h")
     page.wait_for_selector("svg.hops")
     press("?")
@@ -370,9 +364,9 @@ def test_facts_say_how_to_begin(toy_engine: Engine, open_page: Open) -> None:
 def test_earlier_questions_are_kept_until_they_are_cleared(
     toy_engine: Engine, open_page: Open
 ) -> None:
-    toy_engine.ingest(Document(id="light", title="Orre Light", text=_LIGHT))
+    toy_engine.ingest(_DOCUMENT)
     page = open_page()
-    ask(page, "Who built the Orre Light?")
+    ask(page, _QUESTION)
     page.reload()
     page.click(".earlier button")
     page.wait_for_selector("article")
@@ -405,7 +399,7 @@ def test_a_token_is_asked_for_and_wrong_options_are_explained(
 def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
     toy_engine: Engine, open_page: Open, scheme: str
 ) -> None:
-    toy_engine.ingest(Document(id="light", title="Orre Light", text=_LIGHT))
+    toy_engine.ingest(_DOCUMENT)
     toy_engine.ingest([Fact(subject="Orre Light", relation="built by", object="Tobias Wrennick")])
     toy_engine.tell("Ann moved to Rome.")
     page = open_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
@@ -415,7 +409,7 @@ def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
     for view in _VIEWS:
         page.goto(f"{page.url.split('#')[0]}#/{view}")
         if view == "ask":
-            ask(page, "Who built the Orre Light?")
+            ask(page, _QUESTION)
             page.click("#found summary")
             page.wait_for_selector("svg.hops")
         else:
@@ -430,9 +424,8 @@ def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
 
 
 def test_the_page_is_light_and_loads_nothing_from_elsewhere() -> None:
-    contents = [
-        file.read_bytes() for file in (files("memnet.server") / "page").iterdir() if file.is_file()
-    ]
+    folder = files("memnet.server") / "page"
+    contents = [file.read_bytes() for file in folder.iterdir() if file.is_file()]
     assert sum(len(gzip.compress(content)) for content in contents) < _MAX_WEIGHT
     for content in contents:
         addresses = re.findall(rb"https?://[^\"' ]+", content)

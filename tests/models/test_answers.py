@@ -233,15 +233,6 @@ def test_instructions_in_a_passage_are_text(memory: Engine) -> None:
     assert answer.candidates[0].text == "Ann Orre"
 
 
-def test_dates_of_two_passages_are_compared(memory: Engine) -> None:
-    memory.ingest(
-        Document(id="a", title="Ann Orre", text="Ann Orre (4 May 1921 - 3 June 1990) was a poet."),
-        Document(id="b", title="Cy Dell", text="Cy Dell (born March 3, 1890) was a builder."),
-    )
-    assert memory.ask("Who was born first, Ann Orre or Cy Dell?").candidates[0].text == "Cy Dell"
-    assert memory.ask("Who is younger, Ann Orre or Cy Dell?").candidates[0].text == "Ann Orre"
-
-
 SHIPS = {
     "Orre": "Orre is a port. Orre was founded in 1204.",
     "Kestle": "Kestle is a port. Kestle was founded in 1310.",
@@ -249,6 +240,8 @@ SHIPS = {
     "Coast road": "The Holm road opened in 1840, before the railway between Orre and Kestle.",
     "Ada Rank": "Ada Rank is a Dutch painter.",
     "Bo Dell": "Bo Dell is a Dutch sailor. He never was a painter.",
+    "Ann Veal": "Ann Veal (4 May 1921 - 3 June 1990) was a poet.",
+    "Cy Holm": "Cy Holm (born March 3, 1890) was a builder.",
 }
 
 
@@ -266,9 +259,11 @@ def ships(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("What was the first ship that sailed between Orre and Kestle?", "Grey Heron"),
         ("Which road opened before the railway between Orre and Kestle?", "Holm road"),
         ("Which was founded first, Orre or Kestle?", "Orre"),
+        ("Who was born first, Ann Veal or Cy Holm?", "Cy Holm"),
+        ("Who is younger, Ann Veal or Cy Holm?", "Ann Veal"),
     ],
 )
-def test_two_names_alone_ask_for_no_comparison(ships: Engine, question: str, answer: str) -> None:
+def test_what_is_compared_and_what_is_not(ships: Engine, question: str, answer: str) -> None:
     found = ships.ask(question)
     _check(found)
     assert answer in (found.short or "")

@@ -114,21 +114,25 @@ def test_the_model_is_made_once_and_remade_when_torn(
 
     monkeypatch.setattr(onnx_model, "encoder_model", counted)
     ids = np.array([[101, 2022, 102]], np.int64)
-    first = OnnxEncoder.load(WEIGHTS, "int8", tmp_path).embed(ids)
-    np.testing.assert_array_equal(OnnxEncoder.load(WEIGHTS, "int8", tmp_path).embed(ids), first)
+    monkeypatch.setattr(onnx_model, "user_cache_path", lambda _: tmp_path)
+    first = OnnxEncoder.load(WEIGHTS, "int8").embed(ids)
+    np.testing.assert_array_equal(OnnxEncoder.load(WEIGHTS, "int8").embed(ids), first)
     assert len(made) == 1
     (kept,) = tmp_path.iterdir()
     for damage in (kept.read_bytes()[:-1], b"", b"\0" * 100):
         kept.write_bytes(damage)
-        np.testing.assert_array_equal(OnnxEncoder.load(WEIGHTS, "int8", tmp_path).embed(ids), first)
+        np.testing.assert_array_equal(OnnxEncoder.load(WEIGHTS, "int8").embed(ids), first)
     assert len(made) == 4
     assert list(tmp_path.iterdir()) == [kept]
 
 
 @installed
-def test_it_works_without_a_place_to_keep_the_model(tmp_path: Path) -> None:
+def test_it_works_without_a_place_to_keep_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("no folder")
-    network = OnnxEncoder.load(WEIGHTS, "int8", tmp_path / "file" / "cache")
+    monkeypatch.setattr(onnx_model, "user_cache_path", lambda _: tmp_path / "file" / "cache")
+    network = OnnxEncoder.load(WEIGHTS, "int8")
     assert network.embed(np.array([[101, 102]], np.int64)).shape == (1, 384)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine
 from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
-from memnet.encoders.weights import model_folder
+from memnet.encoders.weights import checked_folder, model_folder
 from memnet.errors import EncoderError
 from tests.toy import toy_store
 
@@ -69,12 +69,12 @@ def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
         opened.seek(1000)
         opened.write(b"\0\1\2")
     with pytest.raises(EncoderError, match=rf"{name} has sha256 \w+\.\.\., expected"):
-        MiniLMEncoder(tmp_path).load()
+        checked_folder(tmp_path)
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
-        MiniLMEncoder(tmp_path).encode(["text"])
+        checked_folder(tmp_path)
 
 
 def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:

@@ -231,17 +231,6 @@ def test_a_model_that_is_out_of_date_says_so(facts_store: Path) -> None:
         assert [one.used for one in engine.info().models] == [False]
 
 
-def test_a_model_of_another_encoder_is_not_used(facts_store: Path) -> None:
-    with _open(facts_store) as engine:
-        _save_facts(engine, encoder="another/384")
-    with _open(facts_store) as engine:
-        answer = engine.ask("Who built the Grey Heron?")
-        assert answer.model == "text"
-        assert (
-            "it was trained with encoder 'another/384', the store has 'toy/64'" in answer.notes[0]
-        )
-
-
 def _cut(folder: Path) -> None:
     for file in folder.glob("*.safetensors"):
         file.write_bytes(file.read_bytes()[:100])
@@ -261,6 +250,11 @@ def _described(folder: Path, **changes: Any) -> None:
         (lambda folder: _described(folder, kind="story"), "it is of kind 'story'"),
         (lambda folder: _described(folder, kind=["\x1b[2J"]), "it is of kind"),
         (lambda folder: _described(folder, trained=7), "encoder None"),
+        (
+            lambda folder: _described(folder, trained={"encoder": "another/384"}),
+            "it was trained with encoder 'another/384', the store has 'toy/64'",
+        ),
+        (lambda folder: next(folder.glob("*.safetensors")).unlink(), "is missing"),
         (lambda folder: _described(folder, relations=7), "2 of 2 relations"),
         (lambda folder: _described(folder, config={"width": 10**9}), "does not describe"),
         (lambda folder: _described(folder, rule="none"), "does not describe"),
@@ -388,12 +382,6 @@ def test_explain_and_json_show_the_experts(tmp_path: Path) -> None:
     assert "Experts" not in run(*question, store=store).stdout
     forced = json.loads(run(*question, "--model", "text", "--json", store=store).stdout)
     assert (forced["model"], forced["experts"]) == ("text", [])
-
-
-def test_half_a_model_is_no_model(facts_store: Path) -> None:
-    next((facts_store / "models" / "facts").glob("*.safetensors")).unlink()
-    with _open(facts_store) as engine:
-        assert "is missing" in engine.ask("Who built the Grey Heron?").notes[0]
 
 
 def test_the_command_line_notes_a_model_that_does_not_fit(tmp_path: Path) -> None:

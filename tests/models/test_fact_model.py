@@ -73,6 +73,7 @@ def test_a_chain_of_three_facts(asked: Engine) -> None:
     assert all(facts[item.start : item.end] == item.text for item in answer.evidence)
     assert [hop.weights[0].weight > 0.5 for hop in answer.hops] == [True] * 3
     assert all(sum(weight.weight for weight in hop.weights) <= 1.001 for hop in answer.hops)
+    assert len(asked.ask(answer.question, hops=1).hops) == 1
 
 
 def test_two_names_are_a_conjunction(asked: Engine) -> None:
@@ -84,11 +85,6 @@ def test_two_names_are_a_conjunction(asked: Engine) -> None:
 
 def test_a_misspelled_name(asked: Engine) -> None:
     assert asked.ask("Who built the Gray Heron?").answer == "Tobias Veal"
-
-
-def test_hops_can_be_limited(asked: Engine) -> None:
-    question = "On which island was the builder of the Grey Heron born?"
-    assert len(asked.ask(question, hops=1).hops) == 1
 
 
 @pytest.mark.parametrize("question", ["Who built the Titanic?", "Who built it?", "!?"])
@@ -200,31 +196,27 @@ LINKED = LinkedQuestion(
 ENTITIES = {"tug": 3, "port averin": 4, "port avarin": 5}
 
 
-def test_a_question_is_seen_from_each_name() -> None:
-    first, second = model().chains(LINKED, ENTITIES)
-    assert first.text == second.text == "which [MASK] lies at [MASK]"
-    assert (first.own, second.own) == (0, 1)
-    assert (first.start, second.start) == ({3: 1.0}, {4: 0.5, 5: 0.5})
-
-
-def test_common_names_are_read_as_words_too() -> None:
-    first, second = model(frozenset({"tug"})).chains(LINKED, ENTITIES)
-    assert first.text == "which [MASK] lies at [MASK]"
-    assert second.text == "which tug lies at [MASK]"
-    assert (first.own, second.own) == (0, 0)
-
-
-def test_unused_names_start_no_chain_unless_alone() -> None:
-    unused = frozenset({"tug"})
-    (only,) = model(unused, unused).chains(LINKED, ENTITIES)
-    assert only.text == "which tug lies at [MASK]"
-    (alone,) = model(unused, unused).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
-    assert alone.text == "which [MASK] lies at port averin"
-
-
-def test_names_without_facts_are_words() -> None:
-    (only,) = model().chains(LINKED, {"tug": 3})
-    assert only.text == "which [MASK] lies at port averin"
+@pytest.mark.parametrize(
+    ("common", "unused", "mentions", "entities", "chains"),
+    [
+        (set(), set(), 2, ENTITIES, [("which [MASK] lies at [MASK]", 0, {3: 1.0}),
+                                     ("which [MASK] lies at [MASK]", 1, {4: 0.5, 5: 0.5})]),
+        # Common names are read as words too.
+        ({"tug"}, set(), 2, ENTITIES, [("which [MASK] lies at [MASK]", 0, {3: 1.0}),
+                                       ("which tug lies at [MASK]", 0, {4: 0.5, 5: 0.5})]),
+        # Unused ones start no chain unless alone.
+        ({"tug"}, {"tug"}, 2, ENTITIES, [("which tug lies at [MASK]", 0, {4: 0.5, 5: 0.5})]),
+        ({"tug"}, {"tug"}, 1, ENTITIES, [("which [MASK] lies at port averin", 0, {3: 1.0})]),
+        # Names without facts are words.
+        (set(), set(), 2, {"tug": 3}, [("which [MASK] lies at port averin", 0, {3: 1.0})]),
+    ],
+)  # fmt: skip
+def test_a_question_is_seen_from_each_name(
+    common: set[str], unused: set[str], mentions: int, entities: dict[str, int], chains: list[Any]
+) -> None:
+    linked = LINKED._replace(mentions=LINKED.mentions[:mentions])
+    found = model(frozenset(common), frozenset(unused)).chains(linked, entities)
+    assert [(one.text, one.own, one.start) for one in found] == chains
 
 
 def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,21 @@ def _full(document: Document) -> NDArray[np.float32]:
     return np.asarray(vector, np.float32)
 
 
+def _check(memory: Engine, documents: Sequence[Document], vector: Any = _full) -> None:
+    """The stored vectors of some documents are these."""
+    stored = stored_vectors(memory)
+    for one in documents:
+        np.testing.assert_allclose(stored[one.id], vector(one), atol=1e-6)
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> Iterator[Engine]:
+    """A memory of birds whose vectors are quick ones."""
+    with open_quick(tmp_path / "store") as memory:
+        memory.ingest(birds(), full=False)
+        yield memory
+
+
 def _bundle(memory: Engine, path: Path) -> bytes:
     memory.export_bundle(path)
     return path.read_bytes()
@@ -89,9 +104,7 @@ def test_many_are_quick_until_full_ones_follow(tmp_path: Path) -> None:
         assert encoder.encoded == ["built by", "built by of"]
         info = memory.info()
         assert (info.vectors, info.vectors_full) == (len(documents) + 2, 2)
-        stored = stored_vectors(memory)
-        for one in documents:
-            np.testing.assert_allclose(stored[one.id], _quick(one), atol=1e-6)
+        _check(memory, documents, _quick)
         seen: list[int] = []
         assert memory.encode_full(most=4, on_progress=seen.append) == 4
         assert seen == [3, 4]
@@ -99,17 +112,13 @@ def test_many_are_quick_until_full_ones_follow(tmp_path: Path) -> None:
         stored = stored_vectors(memory)
         full = {one.id for one in documents if np.allclose(stored[one.id], _full(one), atol=1e-6)}
         assert len(full) == 4
-        for one in documents:
-            if one.id not in full:
-                np.testing.assert_allclose(stored[one.id], _quick(one), atol=1e-6)
+        _check(memory, [one for one in documents if one.id not in full], _quick)
         assert memory.encode_full() == len(documents) - 4
         assert memory.encode_full() == 0
         info = memory.info()
         assert info.vectors_full == info.vectors
-        for name, vector in stored_vectors(memory).items():
-            np.testing.assert_allclose(
-                vector, _full(next(one for one in documents if one.id == name)), atol=1e-6
-            )
+        assert stored_vectors(memory).keys() == {one.id for one in documents}
+        _check(memory, documents)
     assert sorted(encoder.encoded[2:]) == sorted(map(_key, documents))  # once each
 
 
@@ -121,50 +130,53 @@ def test_the_end_is_as_if_all_were_full_from_the_start(tmp_path: Path) -> None:
         assert _bundle(memory, tmp_path / "followed.zip") == _at_once(tmp_path, documents)
 
 
-def test_what_is_asked_meanwhile_is_compared_in_full(tmp_path: Path) -> None:
+def test_what_is_asked_meanwhile_is_compared_in_full(quick: Engine) -> None:
     """With half of the vectors full, all of the best are ranked as their full cosines are."""
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        memory.encode_full(most=len(NAMES) // 2)
-        store, encode = memory.store, ToyEncoder().encode
-        with store.reading():
-            question = Question(QUESTION, store, encode)
-            read = read_in_hops(question, TextController(HopConfig()), HopConfig(), 1)[-1]
-            before, best = read.candidates, read.order[:10]
-            texts: list[str] = []
+    quick.encode_full(most=len(NAMES) // 2)
+    store, encode = quick.store, ToyEncoder().encode
+    texts: list[str] = []
 
-            def again(given: Sequence[str]) -> NDArray[np.float32]:
-                texts.extend(given)
-                return encode(given)
+    def again(given: Sequence[str]) -> NDArray[np.float32]:
+        texts.extend(given)
+        return encode(given)
 
-            question.full = FullVectors(again, of_all=False)
-            after = rescore(before, best, question)
-            ids = [before.ids[index] for index in best]
-            quick = store.quick.of_slots(ids)
-            keys = [f"{slot.title}\n{slot.text}" for slot in store.fetch(ids)]
-        assert 0 < len(quick) < len(ids)
-        assert texts == [key for key, slot in zip(keys, ids, strict=True) if slot in quick]
-        new = after.features[best, SlotFeature.DENSE]
-        old = before.features[best, SlotFeature.DENSE]
-        full = encode(keys) @ question.vector
-        np.testing.assert_allclose(new - new.mean(), full - full.mean(), atol=1e-6)
-        assert new.mean() == pytest.approx(old.mean(), abs=1e-6)
-        memory.encode_full()
-        with store.reading():
-            question = Question(QUESTION, store, encode, full=FullVectors(again, of_all=False))
-            read = read_in_hops(question, TextController(HopConfig()), HopConfig(), 1)[-1]
-            assert rescore(read.candidates, read.order, question) is read.candidates
-        assert len(texts) == len(quick)
+    with store.reading():
+        question = Question(QUESTION, store, encode, full=FullVectors(again, of_all=False))
+        read = read_in_hops(question, TextController(HopConfig()), HopConfig(rescored=0), 1)[-1]
+        before, best = read.candidates, read.order[:10]
+        after = rescore(before, best, question)
+        ids = [before.ids[index] for index in best]
+        quick_ids = store.quick.of_slots(ids)
+        keys = [f"{slot.title}\n{slot.text}" for slot in store.fetch(ids)]
+    assert 0 < len(quick_ids) < len(ids)
+    assert texts == [key for key, slot in zip(keys, ids, strict=True) if slot in quick_ids]
+    new = after.features[best, SlotFeature.DENSE]
+    old = before.features[best, SlotFeature.DENSE]
+    full = encode(keys) @ question.vector
+    np.testing.assert_allclose(new - new.mean(), full - full.mean(), atol=1e-6)
+    assert new.mean() == pytest.approx(old.mean(), abs=1e-6)
+    quick.encode_full()
+    with store.reading():
+        question = Question(QUESTION, store, encode, full=FullVectors(again, of_all=False))
+        read = read_in_hops(question, TextController(HopConfig()), HopConfig(), 1)[-1]
+        assert rescore(read.candidates, read.order, question) is read.candidates
+    assert len(texts) == len(quick_ids)
 
 
-def test_what_may_cross_the_border_is_compared() -> None:
+@pytest.mark.parametrize(
+    ("read", "count", "expected"),
+    [
+        (5, 4, [3, 4, 5, 6]),
+        (2, 3, [0, 1, 2]),
+        (5, 0, []),
+        (8, 4, [*range(8)]),
+        (7, 99, [*range(8)]),
+    ],
+)
+def test_what_may_cross_the_border_is_compared(read: int, count: int, expected: list[int]) -> None:
     logits = np.array([0, -1, -1.5, -4, -6, -7, -7.5, -12], np.float32)
-    assert nearest_to_cutoff(logits, 5, 4).tolist() == [3, 4, 5, 6]
-    assert nearest_to_cutoff(logits, 2, 3).tolist() == [0, 1, 2]
-    assert nearest_to_cutoff(logits, 5, 0).tolist() == []
-    assert nearest_to_cutoff(logits, 8, 4).tolist() == list(range(8))
-    assert nearest_to_cutoff(logits, 7, 99).tolist() == list(range(8))
-    assert nearest_to_cutoff(logits[:0], 5, 4).tolist() == []
+    assert nearest_to_cutoff(logits, read, count).tolist() == expected
+    assert nearest_to_cutoff(logits[:0], read, count).tolist() == []
 
 
 def test_a_question_encodes_few_passages_once(tmp_path: Path) -> None:
@@ -201,40 +213,33 @@ def test_facts_and_statements_never_share_a_quick_vector(tmp_path: Path) -> None
         stored = stored_vectors(memory)  # of the documents too, whose rows they share
         np.testing.assert_allclose(stored["t"], encode([told])[0], atol=1e-6)
         np.testing.assert_allclose(stored["r"], encode([relation])[0], atol=1e-6)
-        for one in birds():
-            np.testing.assert_allclose(stored[one.id], _quick(one), atol=1e-6)
+        _check(memory, birds(), _quick)
         assert memory.encode_full() == len(birds())
 
 
-def test_what_was_forgotten_or_changed_meanwhile_is_passed_over(tmp_path: Path) -> None:
+def test_what_was_forgotten_or_changed_meanwhile_is_passed_over(quick: Engine) -> None:
     documents = birds()
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(documents, full=False)
-        texts = memory.store.quick.texts(100)
-        assert sorted(texts) == sorted(map(_key, documents))
-        vectors = ToyEncoder().encode(texts)
-        memory.forget("heron", "kestrel")
-        changed = documents[2].model_copy(update={"text": "The osprey fishes."})
-        memory.ingest(changed, full=False)
-        memory.ingest(documents[1], full=False)  # in full, as it is alone
-        memory.store.quick.replace(texts, vectors)
-        assert not memory.store.quick.any()
-        kept = {one.id: one for one in [*documents[1:2], changed, *documents[3:]]}
-        stored = stored_vectors(memory)
-        assert stored.keys() == kept.keys()
-        for name, vector in stored.items():
-            np.testing.assert_allclose(vector, _full(kept[name]), atol=1e-6)
+    texts = quick.store.quick.texts(100)
+    assert sorted(texts) == sorted(map(_key, documents))
+    vectors = ToyEncoder().encode(texts)
+    quick.forget("heron", "kestrel")
+    changed = documents[2].model_copy(update={"text": "The osprey fishes."})
+    quick.ingest(changed, full=False)
+    quick.ingest(documents[1], full=False)  # in full, as it is alone
+    quick.store.quick.replace(texts, vectors)
+    assert not quick.store.quick.any()
+    kept = [*documents[1:2], changed, *documents[3:]]
+    assert stored_vectors(quick).keys() == {one.id for one in kept}
+    _check(quick, kept)
 
 
-def test_a_text_that_comes_and_goes_in_one_commit(tmp_path: Path) -> None:
+def test_a_text_that_comes_and_goes_in_one_commit(quick: Engine) -> None:
     """A slot whose vector is replaced and that is deleted in the same transaction."""
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        texts = memory.store.quick.texts(100)
-        with memory.store.changing():
-            memory.store.quick.replace(texts, ToyEncoder().encode(texts))
-            memory.forget("heron")
-        assert stored_vectors(memory).keys() == set(NAMES) - {"heron"}
+    texts = quick.store.quick.texts(100)
+    with quick.store.changing():
+        quick.store.quick.replace(texts, ToyEncoder().encode(texts))
+        quick.forget("heron")
+    assert stored_vectors(quick).keys() == set(NAMES) - {"heron"}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -288,34 +293,30 @@ def test_every_index_follows_whatever_happens(tmp_path: Path, seed: int) -> None
         memory.close()
 
 
-def test_a_read_that_began_before_goes_on(tmp_path: Path) -> None:
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        query = ToyEncoder().encode([QUESTION])[0]
-        in_read, replaced = threading.Event(), threading.Event()
-        found: list[list[int]] = []
+def test_a_read_that_began_before_goes_on(quick: Engine) -> None:
+    query = ToyEncoder().encode([QUESTION])[0]
+    in_read, replaced = threading.Event(), threading.Event()
+    found: list[list[int]] = []
 
-        def read() -> None:
-            with memory.store.reading():
-                first = memory.store.search_dense(query, 100)
-                in_read.set()
-                assert replaced.wait(PATIENCE)
-                second = memory.store.search_dense(query, 100)
-            found.extend(sorted(hits.ids[hits.mask].tolist()) for hits in (first, second))
+    def read() -> None:
+        with quick.store.reading():
+            first = quick.store.search_dense(query, 100)
+            in_read.set()
+            assert replaced.wait(PATIENCE)
+            second = quick.store.search_dense(query, 100)
+        found.extend(sorted(hits.ids[hits.mask].tolist()) for hits in (first, second))
 
-        thread = threading.Thread(target=read)
-        thread.start()
-        assert in_read.wait(PATIENCE)
-        memory.encode_full()
-        memory.forget("heron")
-        memory.store.search_dense(query, 1)  # moves the index on
-        replaced.set()
-        thread.join(PATIENCE)
-        assert found[0] == found[1]
-        assert len(found[0]) == len(NAMES)
-        stored = stored_vectors(memory)
-        for one in birds()[1:]:
-            np.testing.assert_allclose(stored[one.id], _full(one), atol=1e-6)
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert in_read.wait(PATIENCE)
+    quick.encode_full()
+    quick.forget("heron")
+    quick.store.search_dense(query, 1)  # moves the index on
+    replaced.set()
+    thread.join(PATIENCE)
+    assert found[0] == found[1]
+    assert len(found[0]) == len(NAMES)
+    _check(quick, birds()[1:])
 
 
 def test_several_may_replace_and_ask_at_the_same_time(tmp_path: Path) -> None:
@@ -346,9 +347,7 @@ def test_several_may_replace_and_ask_at_the_same_time(tmp_path: Path) -> None:
         assert sum(counts) >= len(documents)
         for engine in (memory, other):
             assert engine.info().vectors_full == len(documents)
-            stored = stored_vectors(engine)
-            for one in documents:
-                np.testing.assert_allclose(stored[one.id], _full(one), atol=1e-6)
+            _check(engine, documents)
 
 
 class _Stuck(QuickEncoder):
@@ -436,11 +435,9 @@ def test_a_bundle_keeps_what_is_quick(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_bundle_is_refused(
-    tmp_path: Path, member: str, old: bytes | None, new: bytes, complaint: str
+    quick: Engine, tmp_path: Path, member: str, old: bytes | None, new: bytes, complaint: str
 ) -> None:
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        memory.export_bundle(tmp_path / "good.zip")
+    quick.export_bundle(tmp_path / "good.zip")
     with zipfile.ZipFile(tmp_path / "good.zip") as good:
         members = {name: good.read(name) for name in good.namelist()}
     if old is None:
@@ -484,32 +481,26 @@ def test_damage_is_found(tmp_path: Path, damage: str, problem: str) -> None:
                 memory.encode_full()
 
 
-def test_a_few_messages_do_not_wait_for_what_was_left(tmp_path: Path) -> None:
+def test_a_few_messages_do_not_wait_for_what_was_left(quick: Engine) -> None:
     def said(count: int, session: str) -> list[Message]:
         return [
             Message(id=f"{session}:{number}", session=session, speaker="Ann", text=f"Bird {number}")
             for number in range(count)
         ]
 
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        memory.remember(said(2, "a"))
-        counts = memory.store.quick.counts()
-        assert counts.vectors - counts.full == len(NAMES)
-        memory.remember(said(MIN_QUICK, "b"))
-        assert not memory.store.quick.any()
+    quick.remember(said(2, "a"))
+    counts = quick.store.quick.counts()
+    assert counts.vectors - counts.full == len(NAMES)
+    quick.remember(said(MIN_QUICK, "b"))
+    assert not quick.store.quick.any()
 
 
-def test_work_ends_when_it_is_told_to(tmp_path: Path) -> None:
-    encoder = QuickEncoder()
-    with open_quick(tmp_path / "store", encoder) as memory:
-        memory.ingest(birds(), full=False)
-        answers = iter([True, True, False])
-        assert memory.encode_full(may_go_on=lambda: next(answers)) == 6
-        assert memory.info().vectors_full == 6
-        assert memory.encode_full(may_go_on=lambda: True) == len(NAMES) - 6
-        for one in birds():
-            np.testing.assert_allclose(stored_vectors(memory)[one.id], _full(one), atol=1e-6)
+def test_work_ends_when_it_is_told_to(quick: Engine) -> None:
+    answers = iter([True, True, False])
+    assert quick.encode_full(may_go_on=lambda: next(answers)) == 6
+    assert quick.info().vectors_full == 6
+    assert quick.encode_full(may_go_on=lambda: True) == len(NAMES) - 6
+    _check(quick, birds())
 
 
 def test_another_writer_leaves_it_to_the_next_ingest(tmp_path: Path) -> None:
@@ -624,11 +615,12 @@ def test_a_server_makes_full_vectors_while_nobody_asks(
         until(lambda: client.get("/info").json()["vectors_full"] == slots, "quick vectors stay")
 
 
-def test_a_server_that_only_reads_leaves_quick_vectors(tmp_path: Path) -> None:
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(), full=False)
-        with serving(memory, ServerSettings(read_only=True)):
-            assert "memnet-vectors" not in {thread.name for thread in threading.enumerate()}
-        with serving(memory):
-            assert "memnet-vectors" in {thread.name for thread in threading.enumerate()}
-        assert "memnet-vectors" not in {thread.name for thread in threading.enumerate()}
+def test_a_server_that_only_reads_leaves_quick_vectors(quick: Engine) -> None:
+    def encodes() -> bool:
+        return "memnet-vectors" in {thread.name for thread in threading.enumerate()}
+
+    with serving(quick, ServerSettings(read_only=True)):
+        assert not encodes()
+    with serving(quick):
+        assert encodes()
+    assert not encodes()

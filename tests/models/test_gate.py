@@ -12,10 +12,11 @@ from memnet.attention.arrays import top_k_softmax
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.errors import ModelError
-from memnet.experts import EXPERTS, ExpertName
+from memnet.experts import EXPERTS
 from memnet.experts.gate import (
     FEATURES,
     GATE,
+    KINDS,
     Gate,
     ModelVocabulary,
     features_of,
@@ -24,9 +25,6 @@ from memnet.experts.gate import (
     shipped_gate,
 )
 from tests import oracle
-
-ALL = np.ones(len(EXPERTS), np.bool_)
-
 
 NOTHING = ModelVocabulary(frozenset(), frozenset())
 
@@ -55,13 +53,12 @@ def test_the_best_are_kept_as_in_the_oracle(kept: int, seed: int) -> None:
 
 def test_what_the_memory_does_not_hold_is_masked() -> None:
     features = np.zeros(len(FEATURES), np.float32)
-    only: tuple[ExpertName, ...] = ("statements",)
     for seed in range(10):
         gate = Gate(_arrays(seed), "toy")
         weights = gate.weigh(features, None, ("facts", "stories"))
         assert weights[[0, 2]].tolist() == [0, 0]
         assert weights.sum() == pytest.approx(1)
-        assert gate.weigh(features, None, only).tolist() == [0, 0, 1, 0]
+        assert gate.weigh(features, None, EXPERTS[2:3]).tolist() == [0, 0, 1, 0]
 
 
 def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) -> None:
@@ -82,9 +79,7 @@ def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) 
         return dict(zip(FEATURES, values.tolist(), strict=True))
 
     tower = features("What is the Orre Light made of?")
-    assert [tower[f"{kind}: held"] for kind in ("document", "facts", "statement", "story")] == [
-        1
-    ] * 4
+    assert all(tower[f"{kind}: held"] == 1 for kind in KINDS)
     assert tower["document: cosine"] > tower["story: cosine"]
     assert tower["document: named"] == pytest.approx(2 / 3)
     assert tower["facts: named"] == tower["statement: named"] == 0
@@ -92,16 +87,10 @@ def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) 
     assert ship["facts: named"] == pytest.approx(2 / 3)
     assert ship["relation words"] > 0
     assert ship["known relation"] == 0
-    relations = frozenset(toy_engine.store.contents.relations())
-    assert (
-        features("Who built the Grey Heron?", ModelVocabulary(relations, frozenset()))[
-            "known relation"
-        ]
-        == 1
-    )
-    mary = features(
-        "Where is Mary?", ModelVocabulary(frozenset(), frozenset({"where", "is", "mary"}))
-    )
+    known = NOTHING._replace(relations=frozenset(toy_engine.store.contents.relations()))
+    assert features("Who built the Grey Heron?", known)["known relation"] == 1
+    known = NOTHING._replace(story_words=frozenset({"where", "is", "mary"}))
+    mary = features("Where is Mary?", known)
     assert mary["story words"] == 1
     assert mary["story: covered"] > mary["document: covered"]
     mine = features("What does Bo give to me")

@@ -115,7 +115,7 @@ def test_what_speakers_say_of_themselves_is_read_with_its_message(memory: Engine
     used: dict[int, float] = {}
     statements = StatementAnswers(
         memory.store, memory.encoder, LazyStatementReader(device="cpu", eight_bits=None),
-        memory.answerer, used.update,
+        memory.answerer.ask, used.update,
     )  # fmt: skip
     scope = Scope(kinds=frozenset(("statement",)), learned=True)
     for question, short, source, start, place in (

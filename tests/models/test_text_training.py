@@ -25,22 +25,14 @@ PLACES = """
 def _documents() -> list[Document]:
     """Papers given out by guilds, and halls that say who led a guild: linked by the guild only."""
     papers = [
-        Document(
-            id=f"paper {place}",
-            title=f"{place} Letters",
-            text=f"{place} paper is given out by Guild {n}x.",
-        )
+        (f"paper {place}", f"{place} Letters", f"{place} paper is given out by Guild {n}x.")
         for n, place in enumerate(PLACES)
     ]
     halls = [
-        Document(
-            id=f"hall {n}",
-            title=f"Hall {n}",
-            text=f"In house {n} one was first to lead Guild {n}x.",
-        )
+        (f"hall {n}", f"Hall {n}", f"In house {n} one was first to lead Guild {n}x.")
         for n in range(len(PLACES))
     ]
-    return papers + halls
+    return [Document(id=key, title=title, text=text) for key, title, text in papers + halls]
 
 
 def _questions() -> list[Question]:

@@ -1,35 +1,18 @@
 """``memnet train`` as a user runs it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memnet import Engine
-from memnet.cli.main import run
 from memnet.reader.checkpoint import load_calibration
-from tests.conftest import EXAMPLES
-
-Memnet = Callable[..., tuple[str, str]]
+from tests.conftest import EXAMPLES, Memnet
 
 
 @pytest.fixture
 def store(saltmere: Engine) -> str:
     return saltmere.info().path
-
-
-@pytest.fixture
-def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
-    """Run a command in this process; gives what it printed to standard output and error."""
-
-    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
-        capsys.readouterr()
-        assert run([*map(str, arguments)]) == code
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    return call
 
 
 def test_a_reader_is_trained_among_what_the_store_finds(
@@ -45,18 +28,14 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     examples.write_text("\n".join(map(json.dumps, rows)))
     files = ("--train", examples, "--dev", examples, "--threads", 1, "--store", store)
     out = tmp_path / "reader"
-    shown, err = memnet(
-        "train", "reader", *files, "--made", 4, "--found", "--passes", 1, "--out", out
-    )
+    made = ("--made", 4, "--found", "--passes", 1, "--out", out)
+    shown, err = memnet("train", "reader", *files, *made)
     assert shown.startswith("Best score on dev examples ")
     assert shown.endswith(f" %; the reader is in {out}.\n")
     assert "loss " in err
     again = tmp_path / "again"
-    result = json.loads(
-        memnet("train", "reader", *files, "--start", out, "--passes", 1, "--json", "--out", again)[
-            0
-        ]
-    )
+    given = ("--start", out, "--passes", 1, "--json", "--out", again)
+    result = json.loads(memnet("train", "reader", *files, *given)[0])
     assert result.keys() == {"dev", "reader"}
     assert 0 <= result["dev"] <= 1
     notes = json.loads((again / "reader.json").read_text())["trained"]
@@ -76,12 +55,10 @@ def test_confidence_is_learned_for_a_copy_of_the_reader(
     assert load_calibration(tmp_path / "reader") is not None
     question = "In which town was the builder of the Orre Light born?"
     asked = ("ask", question, "--store", store, "--json")
-    first, second = (
-        json.loads(memnet(*asked, *reader)[0]) for reader in ((), ("--reader", tmp_path / "reader"))
-    )
+    first = json.loads(memnet(*asked)[0])
+    second = json.loads(memnet(*asked, "--reader", tmp_path / "reader")[0])
     assert first["answer"] == second["answer"]
     assert first["confidence"] != second["confidence"]
-    _, err = memnet(
-        "train", "confidence", *files, "--reader", "sentences", "--out", tmp_path / "x", code=1
-    )
+    given = ("--reader", "sentences", "--out", tmp_path / "x")
+    _, err = memnet("train", "confidence", *files, *given, code=1)
     assert "only answers that a reader of spans gives can be calibrated" in err

@@ -18,9 +18,11 @@ from tests.waiting import completed
 
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained",
-    "contradiction",
-    "candidates", "evidence", "hops", "model", "alignments", "unknown_words", "unseen_relations",
-    "experts", "notes", "elapsed_ms",
+    "contradiction", "candidates", "evidence", "hops", "model", "alignments", "unknown_words",
+    "unseen_relations", "experts", "notes", "elapsed_ms",
+}  # fmt: skip
+EVIDENCE_FIELDS = {
+    "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
 }  # fmt: skip
 
 
@@ -56,9 +58,7 @@ def test_ask_in_json(store: Path) -> None:
     answer = _result(run("ask", "Who built the Orre Light?", "--json", "--top-k", "4", store=store))
     assert answer.keys() == ANSWER_FIELDS
     assert len(answer["evidence"]) == 4
-    assert answer["evidence"][0].keys() >= {
-        "id", "source", "title", "start", "end", "text", "score", "hop",
-    }  # fmt: skip
+    assert answer["evidence"][0].keys() == EVIDENCE_FIELDS
     assert answer["hops"][0]["weights"][0].keys() >= {"id", "source", "weight"}
     assert answer["elapsed_ms"] > 0
 
@@ -67,14 +67,9 @@ def test_search_gives_evidence(store: Path) -> None:
     found = _result(run("search", "towers of granite", "--top-k", "3", "--json", store=store))
     assert found.keys() == {"query", "evidence"}
     assert len(found["evidence"]) == 3
-    assert found["evidence"][0].keys() == {
-        "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata",
-        "place",
-    }  # fmt: skip
+    assert found["evidence"][0].keys() == EVIDENCE_FIELDS
     shown = run("search", "towers of granite", "--top-k", "3", store=store).stdout
-    assert [line[:7] for line in shown.splitlines() if line.startswith("  [")] == [
-        "  [1] h", "  [2] h", "  [3] h",
-    ]  # fmt: skip
+    assert re.findall(r"^  \[(\d)\] hop", shown, re.MULTILINE) == ["1", "2", "3"]
     assert "granite" in shown
     nothing = run("search", "towers", "--namespace", "none", store=store)
     assert nothing.stdout == "Nothing similar is stored.\n"
@@ -82,9 +77,8 @@ def test_search_gives_evidence(store: Path) -> None:
 
 def test_sources_are_listed(store: Path) -> None:
     listed = _result(run("sources", "--json", store=store))["sources"]
-    assert listed[0].keys() == {
-        "id", "kind", "title", "namespace", "slots", "metadata", "origin",
-    }  # fmt: skip
+    fields = {"id", "kind", "title", "namespace", "slots", "metadata", "origin"}
+    assert listed[0].keys() == fields
     assert {item["kind"] for item in listed} == {"document", "facts"}
     lines = run("sources", store=store).stdout.splitlines()
     assert len(lines) == len(listed)
@@ -111,9 +105,8 @@ def test_where_keeps_to_metadata(tmp_path: Path) -> None:
     assert found('by="Bo, sr."') == {"b"}
     assert found("by=Bo, sr.") == set()
     asked = run("ask", "Whose boat is old?", "--json", "--where", "by=Cy", store=tmp_path)
-    assert [item["metadata"] for item in _result(asked)["evidence"]] == [
-        {"year": "1999", "by": "Cy"}
-    ]
+    (item,) = _result(asked)["evidence"]
+    assert item["metadata"] == {"year": "1999", "by": "Cy"}
 
 
 @pytest.mark.parametrize(
@@ -164,54 +157,14 @@ def test_wrong_conditions_are_named(where: list[str], complaint: str) -> None:
 
 
 def test_ask_for_people_with_an_explanation(store: Path) -> None:
-    done = run(
-        "ask", "In which town was the builder of the Orre Light born?", "--explain", store=store
-    )
+    question = "In which town was the builder of the Orre Light born?"
+    done = run("ask", question, "--explain", store=store)
     assert done.returncode == 0
-    assert "Hop 1" in done.stdout
-    assert "Hop 2" in done.stdout
-    assert "orre-light" in done.stdout
-    assert '" in Orre Light' in done.stdout.replace("\n", " ")
-    assert "█" in done.stdout
-
-
-def test_evidence_shows_its_text_and_not_a_long_path(tmp_path: Path) -> None:
-    folder = tmp_path.joinpath(*("a folder of a long name",) * 5)
-    folder.mkdir(parents=True)
-    (folder / "towers.md").write_text(
-        "# Towers of the coast\n\n## Skerry Vane\n\nThe board met in the winter of 1871, and after "
-        "long disputes over the price of granite it resolved that the tower of Skerry Vane should "
-        "be designed by Maren Oldfield, who had been an assistant to the surveyor.\n"
-    )
-    (folder / "facts.tsv").write_text("Skerry Vane\tdesigned by\tMaren Oldfield\n")
-
-    def memnet(*arguments: str, where: Path) -> str:
-        return completed(
-            [sys.executable, "-m", "memnet", *arguments, "--store", tmp_path / "store"],
-            cwd=where,
-            # A terminal of 80 columns without bold letters.
-            env={**os.environ, "FORCE_COLOR": "1", "TERM": "dumb"},
-        ).stdout
-
-    memnet("ingest", str(folder), where=tmp_path)
-    question = "Who designed the tower of Skerry Vane?"
-    for where in (tmp_path, Path("/")):
-        shown = memnet("ask", question, where=where)
-        assert all(len(line) <= 80 for line in shown.splitlines())
-        assert "designed by **Maren Oldfield**" in shown.replace("\n      ", " ")
-        assert "Towers of the coast > Skerry Vane (…" in shown
-        assert "towers.md)" in shown
-        assert str(tmp_path) not in shown
-        assert "Skerry Vane designed by **Maren Oldfield** (…" in shown
-    near = memnet("ask", question, where=folder)
-    assert "Towers of the coast > Skerry Vane (towers.md)\n" in near
-    assert "Skerry Vane designed by **Maren Oldfield** (facts.tsv)\n" in near
-
-
-def test_an_abstention_is_a_result(store: Path) -> None:
-    done = run("ask", "What is the boiling point of mercury?", store=store)
-    assert done.returncode == 0
-    assert done.stdout.startswith("The memory does not hold the answer.")
+    shown = done.stdout.replace("\n", " ")
+    assert all(part in shown for part in ("Hop 1", "Hop 2", "orre-light", '" in Orre Light', "█"))
+    nothing = run("ask", "What is the boiling point of mercury?", store=store)
+    assert nothing.returncode == 0
+    assert nothing.stdout.startswith("The memory does not hold the answer.")
 
 
 def test_a_life_of_a_store(tmp_path: Path) -> None:
@@ -236,9 +189,8 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert run("verify", "--repair", store=store).returncode == 0
     assert run("verify", store=store).returncode == 0
 
-    gone = completed(
-        [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", store], cwd=tmp_path
-    )
+    command = [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", store]
+    gone = completed(command, cwd=tmp_path)
     assert gone.stdout == "2 forgotten, 2 slots removed.\n"
     assert "no source 'b' is stored" in _error(run("forget", "b", store=store))
     apart = run("ingest", "-", "--namespace", "x", store=store, given='{"id": "c", "text": "Two."}')
@@ -246,9 +198,8 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     refused = _error(run("forget", "c", store=store))
     assert "no source 'c' is stored in the default namespace" in refused
     assert "it is in namespace 'x': name that one" in refused
-    assert run("forget", "c", "--namespace", "x", store=store).stdout == (
-        "1 forgotten, 1 slots removed.\n"
-    )
+    gone = run("forget", "c", "--namespace", "x", store=store)
+    assert gone.stdout == "1 forgotten, 1 slots removed.\n"
     answer = _result(run("ask", "Which lamp is electric?", "--json", store=store))
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 
@@ -256,56 +207,12 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
 def test_other_kinds_of_files_are_ingested_on_request_only(tmp_path: Path) -> None:
     _ = (tmp_path / "table.xyz").write_text("harbour,depth\nOrre,12\n")
     _ = (tmp_path / "photo.png").write_bytes(b"\x89PNG\0")
-    _ = (tmp_path / "a.txt").write_text("First.")
-    done = run("ingest", tmp_path, store=tmp_path / ".store")
-    assert done.returncode == 0
-    assert "1 added" in done.stdout
-    assert done.stdout.endswith("\nSkipped 1 image, 1 of unknown kind (.xyz).\n")
-    assert done.stderr == ""
     table = tmp_path / "table.xyz"
     named = _error(run("ingest", table, store=tmp_path / ".store"))
     assert "table.xyz: is of the unknown kind '.xyz'" in named
-    report = _result(
-        run(
-            "ingest",
-            tmp_path,
-            "--as",
-            "text",
-            "--exclude",
-            "*.png",
-            "--json",
-            store=tmp_path / ".store",
-        )
-    )
+    given = ("--as", "text", "--exclude", "*.png", "--json")
+    report = _result(run("ingest", tmp_path, *given, store=tmp_path / ".store"))
     assert (report["added"], report["skipped_by_reason"]) == (1, {})
-
-
-def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    told = run("tell", "Ann moved to Paris.", store=store)
-    assert told.stdout == (
-        'add        "Ann moved to Paris." as told/1: Nothing was told about its subject before.\n'
-    )
-    report = _result(run("tell", "Ann moved to Rome.", "--json", store=store))
-    assert report.keys() == {"decisions", "slots", "elapsed_ms"}
-    (decision,) = report["decisions"]
-    assert decision.keys() == {
-        "action", "text", "slot", "source", "other", "other_text", "weight", "reason",
-    }  # fmt: skip
-    assert (decision["action"], decision["other_text"]) == ("supersede", "Ann moved to Paris.")
-    assert report["slots"] == 2
-    answer = _result(run("ask", "Where is Ann?", "--json", store=store))
-    assert (answer["short"], len(answer["evidence"])) == ("Rome", 1)
-    paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
-    assert paris["valid_until"] == rome["valid_from"]
-    assert rome["valid_until"] is None
-    shown = run("tell", "--history", "Ann", store=store).stdout
-    assert shown.index("Ann moved to Paris.  (told/1)") < shown.index(
-        "Ann moved to Rome.  (told/2)"
-    )
-    assert _result(run("info", "--json", store=store))["superseded"] == 1
-    assert run("forget", "told/1", store=store).stdout == "1 forgotten, 1 slots removed.\n"
-    assert run("verify", store=store).stdout == "No problems found.\n"
 
 
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:
@@ -332,10 +239,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     [
         (["ask", ""], "the question is empty"),
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
-        (
-            ["ingest", "benchmarks/results/neighbours.svg"],
-            "has the suffix '.svg' of images: text in pictures is",
-        ),
+        (["ingest", "benchmarks/results/neighbours.svg"], "has the suffix '.svg' of images"),
         (["tell", " "], "the text holds no words"),
         (["tell", "Forget that Ann left."], "no stored statement matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),
@@ -350,23 +254,15 @@ def test_errors_are_one_line(tmp_path: Path, arguments: list[str], complaint: st
 def test_store_errors_are_one_line(tmp_path: Path) -> None:
     assert "there is no memnet store at" in _error(run("ask", "who?", store=tmp_path / "none"))
     (tmp_path / "file").write_text("x")
-    assert "is a file, but a store is a folder" in _error(
-        run("ingest", "-", store=tmp_path / "file", given="A text.")
-    )
+    refused = _error(run("ingest", "-", store=tmp_path / "file", given="A text."))
+    assert "is a file, but a store is a folder" in refused
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ask", "--plot", "a.svg"],
-        ["ask", "who?", "--hops", "0"],
-        ["nothing"],
-        ["ingest", "--wrong"],
-        ["tell"],
-    ],
+    "line", ["ask --plot a.svg", "ask who? --hops 0", "nothing", "ingest --wrong", "tell"]
 )
-def test_wrong_usage_exits_with_two(tmp_path: Path, arguments: list[str]) -> None:
-    assert run(*arguments, store=tmp_path).returncode == 2
+def test_wrong_usage_exits_with_two(line: str) -> None:
+    assert CliRunner().invoke(group, line.split()).exit_code == 2
 
 
 @pytest.mark.parametrize("name", sorted(group.commands))

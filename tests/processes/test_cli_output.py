@@ -7,36 +7,20 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memnet import Engine
 from memnet.cli import options
-from memnet.cli.main import run
 from memnet.cli.settings import store_path
+from tests.conftest import Memnet
 from tests.waiting import completed, without_coverage
-
-Memnet = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
 def store(saltmere: Engine) -> str:
     return saltmere.info().path
-
-
-@pytest.fixture
-def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
-    """Run a command in this process; gives what it printed to standard output and error."""
-
-    def call(*arguments: object, code: int = 0) -> tuple[str, str]:
-        capsys.readouterr()
-        assert run([*map(str, arguments)]) == code
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    return call
 
 
 def _lines(path: Path, *rows: object) -> Path:
@@ -53,10 +37,8 @@ def test_info_has_a_line_for_each_number(store: str, memnet: Memnet) -> None:
 
 
 def test_scores_are_shown_as_a_table(store: str, tmp_path: Path, memnet: Memnet) -> None:
-    asked = _lines(
-        tmp_path / "asked.jsonl",
-        {"question": "Who built the Orre Light?", "gold": ["orre-light"]},
-    )
+    row = {"question": "Who built the Orre Light?", "gold": ["orre-light"]}
+    asked = _lines(tmp_path / "asked.jsonl", row)
     shown, err = memnet("eval", asked, "--store", store)
     assert err == ""
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines())
@@ -129,13 +111,9 @@ def test_messages_are_read_as_conversations(tmp_path: Path, memnet: Memnet) -> N
     assert (best["text"], best["place"]) == ("Ann: The boat is lost.", "2024-03-02 Ann")
     assert best["source"] == f"{path}#2"
     # From standard input the sessions have names that a later run updates.
-    text = path.read_text()
+    command = [sys.executable, "-m", "memnet", "ingest", "-", "--conversation", "--store", "t"]
     for _ in range(2):
-        done = completed(
-            [sys.executable, "-m", "memnet", "ingest", "-", "--conversation", "--store", "t"],
-            given=text,
-            cwd=tmp_path,
-        )
+        done = completed(command, given=path.read_text(), cwd=tmp_path)
     assert "2 unchanged" in done.stdout
     shown, _ = memnet("sources", "--json", "--store", tmp_path / "t")
     assert {one["id"] for one in json.loads(shown)["sources"]} == {
@@ -146,11 +124,10 @@ def test_messages_are_read_as_conversations(tmp_path: Path, memnet: Memnet) -> N
 def test_a_file_named_by_itself_is_read_as_the_format_that_is_named(
     tmp_path: Path, memnet: Memnet
 ) -> None:
-    (tmp_path / "page.txt").write_text("<html><body><p>The <b>lamp</b> is new.</p></body></html>")
-    (tmp_path / "page.odd").write_text("<html><body><p>The <i>boat</i> is new.</p></body></html>")
     store = tmp_path / "store"
-    memnet("ingest", tmp_path / "page.txt", "--as", "html", "--store", store)
-    memnet("ingest", tmp_path / "page.odd", "--as", "html", "--store", store)
+    for name, word in (("page.txt", "lamp"), ("page.odd", "boat")):
+        (tmp_path / name).write_text(f"<html><body><p>The <b>{word}</b> is new.</p></body></html>")
+        memnet("ingest", tmp_path / name, "--as", "html", "--store", store)
     shown, _ = memnet("search", "what is new", "--json", "--store", store)
     assert {item["text"] for item in json.loads(shown)["evidence"]} == {
         "The lamp is new.", "The boat is new.",
@@ -212,7 +189,7 @@ def test_pictures_and_models_that_cannot_be_written_are_one_line(
     (tmp_path / "a.svg").symlink_to("/dev/full")
     question = "Who built the Orre Light?"
     _, err = memnet("ask", question, "--plot", tmp_path / "a.svg", "--store", store, code=1)
-    assert "a.svg can't be written: No space left on device" in err
+    assert "a.svg can't be written (No space left on device)" in err
     pytest.importorskip("onnx")
     _, err = memnet("encoder", "--out", tmp_path / "no" / "encoder.onnx", code=1)
     assert "encoder.onnx can't be written (No such file or directory)" in err
@@ -246,13 +223,8 @@ def test_a_reader_of_the_output_that_leaves_early_is_no_crash() -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "memnet", "--help"],
-            stdout=theirs,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "memnet", "--help"]
+        done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
     finally:
         os.close(theirs)
     assert (done.returncode, done.stderr) == (1, "")

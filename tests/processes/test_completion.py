@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
-from click.shell_completion import ShellComplete, get_completion_class
+from click.shell_completion import ShellComplete
 
 from memnet import Document, Engine
 from memnet.checkpoints import shipped_models
@@ -152,18 +150,3 @@ def test_zsh(store: Path, shell_path: str) -> None:
 def test_fish(store: Path, shell_path: str) -> None:
     script = "memnet completion fish | source; complete -C 'memnet forget notes/'"
     assert in_shell("fish", script, shell_path) == ["notes/kestle.md", "notes/orre light.md"]
-
-
-def test_other_shells_are_refused() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "memnet", "completion", "tcsh"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in done.stderr
-
-
-def test_every_shell_of_the_command_is_known_to_click() -> None:
-    shell = memnet.commands["completion"].params[0].type
-    assert isinstance(shell, click.Choice)
-    assert all(get_completion_class(name) for name in shell.choices)

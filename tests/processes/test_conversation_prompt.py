@@ -104,9 +104,7 @@ def test_names_are_completed(talk: Conversation) -> None:
     assert list(talk.names("Who built the Orre  Li")) == [("Orre Light", 8)]
     assert list(talk.names("/s")) == [("/sources", 2)]
     assert list(talk.names("/tell Kes")) == [("Kestle", 3)]
-    assert list(talk.names("o")) == []
-    assert list(talk.names("nothing like it")) == []
-    assert list(talk.names("")) == []
+    assert all(list(talk.names(text)) == [] for text in ("o", "nothing like it", ""))
 
 
 _WORDS = st.lists(
@@ -213,13 +211,17 @@ def at_terminal(*command: str, **environment: str) -> Iterator[Terminal]:
         os.close(ours)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is one of POSIX")
-def test_at_a_terminal(tmp_path: Path) -> None:
+@pytest.fixture
+def command(tmp_path: Path) -> tuple[str, ...]:
+    """Begins a conversation about a memory of one document."""
     with Engine.open(tmp_path / "store", create=True) as engine:
-        engine.ingest(
-            Document(id="a", title="Orre Light", text="It was built by Una Thale in 1862.")
-        )
-    command = (sys.executable, "-m", "memnet", "ask", "--store", str(tmp_path / "store"))
+        text = "It was built by Una Thale in 1862."
+        engine.ingest(Document(id="a", title="Orre Light", text=text))
+    return (sys.executable, "-m", "memnet", "ask", "--store", str(tmp_path / "store"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is one of POSIX")
+def test_at_a_terminal(tmp_path: Path, command: tuple[str, ...]) -> None:
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
     with at_terminal(*command, **state) as terminal:
         terminal.wait_for(READY)
@@ -250,12 +252,7 @@ def test_at_a_terminal(tmp_path: Path) -> None:
     assert kept == ["Who built the Orre Light?", "/explain", "Who built the Orre Light?"]
 
 
-def test_without_a_terminal_each_line_is_a_question(tmp_path: Path) -> None:
-    with Engine.open(tmp_path / "store", create=True) as engine:
-        engine.ingest(
-            Document(id="a", title="Orre Light", text="It was built by Una Thale in 1862.")
-        )
-    command = [sys.executable, "-m", "memnet", "ask", "--store", str(tmp_path / "store")]
+def test_without_a_terminal_each_line_is_a_question(command: tuple[str, ...]) -> None:
     done = completed(command, given="Who built the Orre Light?\nWhen was the Orre Light built?\n")
     assert done.stdout.index("Una Thale") < done.stdout.index("1862**")
     refused = completed([*command, "--plot", "a.svg"], check=False)

@@ -44,11 +44,8 @@ def test_all_that_is_needed_is_there(capsys: pytest.CaptureFixture[str], tmp_pat
     assert found["fts5"] is True
     assert all(found["libraries"][name] for name in ("numpy", "torch", "faiss"))
     store = found["store"]
-    assert (store["exists"], store["schema"], store["encoder"]) == (
-        True,
-        SCHEMA_VERSION,
-        fingerprint,
-    )
+    known = (True, SCHEMA_VERSION, fingerprint)
+    assert (store["exists"], store["schema"], store["encoder"]) == known
     assert (store["counts"]["sources"], store["counts"]["slots"]) == (1, 1)
     assert store["writer"] is None
     assert store["free_bytes"] > 0
@@ -78,9 +75,8 @@ def test_settings_with_their_origins(
     monkeypatch.setenv("MEMNET_TOPK", "3")
     settings = examined(capsys)["settings"]
     assert (settings["file"], settings["exists"]) == (str(file), True)
-    assert {"command": "ask", "option": "top-k", "value": "3", "origin": str(file)} in settings[
-        "set"
-    ]
+    known = {"command": "ask", "option": "top-k", "value": "3", "origin": str(file)}
+    assert known in settings["set"]
     assert any(one["origin"] == "$MEMNET_STORE" for one in settings["set"])
     assert "MEMNET_TOPK" in settings["unknown"]
 
@@ -117,13 +113,10 @@ def test_another_encoder_and_a_damaged_model(
 def test_libraries_that_are_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = installed
-    gone = {"faiss-cpu", "faiss-gpu", "matplotlib", "click"}
-
     def version(name: str) -> str:
-        if name in gone:
+        if name in ("faiss-cpu", "faiss-gpu", "matplotlib", "click"):
             raise PackageNotFoundError(name)
-        return real(name)
+        return installed(name)
 
     monkeypatch.setattr(metadata, "version", version)
     found = examined(capsys, code=1)

@@ -28,63 +28,57 @@ from pathlib import Path
 from memnet.mcp import serve_stdio
 
 def open_engine():
-    from memnet import Config, Engine, MemoryStore
-    from tests.toy import ToyEncoder
+    from tests.toy import toy_memory
     print("a stray line")
     os.system("echo another stray line")
-    encoder = ToyEncoder()
-    store = MemoryStore(
-        Path(sys.argv[1]), fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
-    return Engine(store, encoder, Config(), answerer="untrained", reader="sentences")
+    return toy_memory(Path(sys.argv[1]))
 
 serve_stdio(open_engine)
 """
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def initialize(version: str, identifier: int | str = 0) -> str:
-    parameters = {
-        "protocolVersion": version,
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    message = {"jsonrpc": "2.0", "id": identifier, "method": "initialize", "params": parameters}
-    return json.dumps(message)
-
-
-def parameters(store: Path) -> StdioServerParameters:
+def process(*arguments: object) -> StdioServerParameters:
+    """How a client starts Python."""
     return StdioServerParameters(
-        command=sys.executable,
-        args=["-c", SERVER, str(store)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
+        command=sys.executable, args=list(map(str, arguments)), env=ENVIRONMENT, cwd=ROOT
     )
+
+
+def called(
+    server: StdioServerParameters, name: str, arguments: dict[str, Any], mode: str = "legacy"
+) -> Any:
+    """The result of a tool."""
+    results: list[Any] = []
+
+    async def run() -> None:
+        async with Client(server, mode=mode) as client:
+            assert client.instructions == INSTRUCTIONS
+            results.append(await client.call_tool(name, arguments))
+
+    anyio.run(run)
+    return results[0]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_client_starts_the_server_and_uses_it(tmp_path: Path, mode: str) -> None:
-    async def run() -> None:
-        async with Client(parameters(tmp_path / "store"), mode=mode) as client:
-            assert client.instructions == INSTRUCTIONS
-            told = await client.call_tool("remember", {"text": "Ann lives in Rome."})
-            assert not told.is_error
-            asked: Any = await client.call_tool("ask", {"q": "Where does Ann live?"})
-            assert asked.structured_content["answer"] == "Ann lives in Rome."
-
-    anyio.run(run)
-    assert (tmp_path / "store").is_dir()
+    server = process("-c", SERVER, tmp_path / "store")
+    assert not called(server, "remember", {"text": "Ann lives in Rome."}, mode).is_error
+    asked = called(server, "ask", {"q": "Where does Ann live?"}, mode)
+    assert asked.structured_content["answer"] == "Ann lives in Rome."
 
 
 def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
-    lines = [
-        initialize("2025-06-18", "first"),
-        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        "no message at all",
-        json.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "status"}}
-        ),
-    ]
+    client = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    given: list[dict[str, Any]] = [
+        {"id": "first", "method": "initialize",
+         "params": {"protocolVersion": "2025-06-18", **client}},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/call", "params": {"name": "status"}},
+    ]  # fmt: skip
+    lines = [json.dumps({"jsonrpc": "2.0", **message}) for message in given]
+    lines.insert(2, "no message at all")
     process = subprocess.Popen(
         [sys.executable, "-c", SERVER, str(tmp_path / "store")],
         stdin=subprocess.PIPE,
@@ -92,7 +86,7 @@ def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -116,39 +110,19 @@ def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
 
 def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no store")
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "memnet", "mcp", "--read-only", "--store", str(tmp_path / "file")],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-    )
-
-    async def run() -> None:
-        async with Client(server, mode="legacy") as client:
-            result: Any = await client.call_tool("status", {})
-            assert result.is_error
-            assert str(tmp_path / "file") in result.content[0].text
-
-    anyio.run(run)
+    server = process("-m", "memnet", "mcp", "--read-only", "--store", tmp_path / "file")
+    result = called(server, "status", {})
+    assert result.is_error
+    assert str(tmp_path / "file") in result.content[0].text
 
 
 def test_the_command_serves_a_store(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with Engine.open(store, create=True) as engine:
         engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "memnet", "mcp", "--store", str(store)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-    )
-
-    async def run() -> None:
-        async with Client(server, mode="legacy") as client:
-            result: Any = await client.call_tool("ask", {"q": "Who built the Orre Light?"})
-            assert result.structured_content["short"] == "Una Thale"
-
-    anyio.run(run)
+    server = process("-m", "memnet", "mcp", "--store", store)
+    result = called(server, "ask", {"q": "Who built the Orre Light?"})
+    assert result.structured_content["short"] == "Una Thale"
 
 
 @pytest.fixture

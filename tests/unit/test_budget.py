@@ -15,14 +15,12 @@ from memnet import Config, Engine, InputError, Message
 from memnet.cli import show as statement_table
 from memnet.config import MessageConfig, TellConfig
 from memnet.types import Statement, StatementChange
-from tests.toy import ToyEncoder, toy_store
+from tests.toy import ToyEncoder, toy_memory
 
 
 @contextmanager
 def _memory(path: Path, config: Config) -> Iterator[Engine]:
-    encoder = ToyEncoder()
-    store = toy_store(path, encoder)
-    with Engine(store, encoder, config, answerer="untrained", reader="sentences") as engine:
+    with toy_memory(path, config) as engine:
         yield engine
         assert engine.verify().problems == ()
 
@@ -156,12 +154,11 @@ def test_a_repetition_makes_standing_and_undo_takes_that_back(tmp_path: Path) ->
 
 
 def test_a_bundle_keeps_what_is_standing(tmp_path: Path) -> None:
-    encoder = ToyEncoder()
     with _memory(tmp_path / "store", _room_for(None)) as engine:
         engine.tell("Ann likes tea.", standing=True)
         engine.tell("Bob likes tar.")
         engine.export_bundle(tmp_path / "bundle")
-    Engine.import_bundle(tmp_path / "bundle", tmp_path / "copy", encoder)
+    Engine.import_bundle(tmp_path / "bundle", tmp_path / "copy", ToyEncoder())
     with _memory(tmp_path / "copy", _room_for(1)) as engine:
         assert _standing(engine) == {"Ann likes tea."}
         with pytest.raises(InputError, match="can't be evicted"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, Fact, InputError, Message
+from memnet import Document, Engine, Fact, InputError, Message
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -27,9 +27,9 @@ from memnet.ingest.formats import parse_document
 from memnet.ingest.messages import message_document, recognise_turns
 from memnet.storage import Scope, Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
-from memnet.text.names import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
+from memnet.text.names import MESSAGE, SPEAKER, called_symbols, speaker_symbols
 from tests import oracle
-from tests.toy import ToyEncoder, toy_store
+from tests.toy import ToyEncoder, toy_memory
 
 _TALK = (
     ("Emi", "2024-01-05 10:00", "Hello Bella! I went to the harbour to paint boats this morning."),
@@ -142,7 +142,7 @@ def test_days_beside_the_ends_of_months() -> None:
 
 def test_parts_of_a_name_are_symbols_of_a_speaker() -> None:
     def may_mean(word: str, speaker: str) -> bool:
-        return speaker_symbol(word) in speaker_symbols(speaker)
+        return SPEAKER + word in speaker_symbols(speaker)
 
     assert may_mean("khan", "Fahim Khan")
     assert may_mean("fahim", "Fahim Khan")
@@ -208,10 +208,8 @@ def test_keys_of_short_replies_hold_what_they_reply_to(toy_engine: Engine) -> No
 
 
 def test_turn_by_turn_is_as_all_at_once(toy_engine: Engine, tmp_path: Path) -> None:
-    encoder = ToyEncoder()
-    other = toy_store(tmp_path / "other", encoder)
     toy_engine.remember(_messages())
-    with Engine(other, encoder, Config(), answerer="untrained", reader="sentences") as by_turns:
+    with toy_memory(tmp_path / "other") as by_turns:
         for message in _messages():
             assert by_turns.remember([message]).added == 1
         assert _keys(by_turns) == _keys(toy_engine)
@@ -399,13 +397,7 @@ def test_sessions_questions_and_lengths_of_messages(toy_engine: Engine) -> None:
         ("s", "2024-01-06 00:11", "No idea. Why?!"),
     ]
     toy_engine.remember(
-        {
-            "id": f"{session}{number}",
-            "session": session,
-            "speaker": "Ann",
-            "time": time,
-            "text": text,
-        }
+        Message(id=f"{session}{number}", session=session, speaker="Ann", time=time, text=text)
         for number, (session, time, text) in enumerate(rows)
     )
     toy_engine.ingest(Document(id="d", title="Harbour", text="Is this a question?"))

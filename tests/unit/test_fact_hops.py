@@ -95,7 +95,7 @@ def by_loops(
             logits.append(float(scores[0, place]) + np.log(prior))
         shares = np.exp(np.array(logits) - max(logits))
         shares /= shares.sum()
-        back = float(model.return_discount(query)[0])
+        back = float(torch.sigmoid(model.back(query)))
         weights: dict[int, float] = {}
         for subject, relation, value in links:
             if subject in active:

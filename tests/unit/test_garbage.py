@@ -20,12 +20,12 @@ def test_the_threshold_is_that_of_before_once_the_last_block_ends() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def other() -> None:
-        with raised_gc_threshold():
+        with raised_gc_threshold:
             entered.set()
             assert leave.wait(20)
 
     thread = threading.Thread(target=other)
-    with pytest.raises(KeyError), raised_gc_threshold():  # noqa: PT012
+    with pytest.raises(KeyError), raised_gc_threshold:  # noqa: PT012
         thread.start()
         assert entered.wait(20)
         raise KeyError
@@ -38,7 +38,7 @@ def test_the_threshold_is_that_of_before_once_the_last_block_ends() -> None:
 @pytest.mark.parametrize("threshold", [0, 60_000])
 def test_whoever_looks_for_cycles_more_seldom_is_left_to_it(threshold: int) -> None:
     gc.set_threshold(threshold)
-    with raised_gc_threshold():
+    with raised_gc_threshold:
         assert gc.get_threshold()[0] == threshold
     raise_gc_threshold()
     assert gc.get_threshold()[0] == threshold

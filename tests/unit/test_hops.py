@@ -21,8 +21,8 @@ from memnet.documents.candidates import (
 )
 from memnet.documents.controller import TextController
 from memnet.documents.hops import HopRead, read_in_hops
-from memnet.documents.learner import LinkTensors, TextLearner
 from memnet.documents.question import Question
+from memnet.documents.training.train import LinkTensors, TextLearner
 from tests import oracle
 
 KEY, SHARED, BACK = LinkKind

@@ -17,7 +17,7 @@ from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.vectors import PassageEncoder
-from tests.toy import ToyEncoder, toy_store
+from tests.toy import ToyEncoder, toy_memory, toy_store
 from tests.waiting import PATIENCE, without_coverage
 
 
@@ -87,19 +87,6 @@ def test_short_sections_share_a_slot(toy_engine: Engine, tmp_path: Path) -> None
     assert toy_engine.store.search_symbolic(["summer"], 5) == {"summer": [1]}
 
 
-def test_markdown_without_a_first_heading_is_named_by_its_file(
-    toy_engine: Engine, tmp_path: Path
-) -> None:
-    intro = f"Intro. {'It is long. ' * 30}".strip()
-    toy_engine.ingest(
-        _write(tmp_path / "walking_guide.md", f"{intro}\n\n## Day one\nWalk.\n## Two")
-    )
-    assert [(title, text) for _, title, text in _slots(toy_engine)] == [
-        ("walking guide", intro),
-        ("walking guide", "Day one\n\nWalk.\n\nTwo"),
-    ]
-
-
 def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     _write(folder / "a.txt", "First.")
@@ -157,11 +144,6 @@ def test_a_memory_in_the_folder_is_passed_over(toy_engine: Engine, tmp_path: Pat
     assert (tmp_path / "store").is_dir()
     report = toy_engine.ingest(tmp_path)
     assert (report.added, report.skipped) == (1, 0)
-
-
-def test_tables_of_facts_may_have_any_name(toy_engine: Engine, tmp_path: Path) -> None:
-    table = _write(tmp_path / "facts.psv", "Orre|lies in|Saltmere\n")
-    assert toy_engine.ingest(table, facts=True).added == 1
 
 
 def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None:
@@ -332,15 +314,6 @@ def test_missing_paths_and_empty_folders(toy_engine: Engine, tmp_path: Path) -> 
     assert len(problems) == 2
 
 
-def test_a_bad_file_among_good_ones(toy_engine: Engine, tmp_path: Path) -> None:
-    _write(tmp_path / "in" / "a.txt", "Good.")
-    _write(tmp_path / "in" / "b.txt", b"\0")
-    _write(tmp_path / "in" / "c.txt", "Good too.")
-    problems: list[Problem] = []
-    report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
-    assert (report.added, report.skipped, len(problems)) == (2, 1, 1)
-
-
 def test_a_passage_is_about_what_it_says_first(toy_engine: Engine) -> None:
     second = "Filler about nothing at all. " * 40
     toy_engine.ingest(
@@ -456,14 +429,10 @@ def test_progress_tells_what_is_stored(toy_engine: Engine, tmp_path: Path) -> No
 _INGEST = """
 import signal
 import sys
-from tests.toy import ToyEncoder
-from memnet import Config, Engine, MemoryStore
+from tests.toy import toy_memory
+from memnet import Config
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which may come ignored
-encoder = ToyEncoder()
-store = MemoryStore(
-    sys.argv[1], fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-)
-engine = Engine(store, encoder, Config.model_validate({"ingest": {"batch_characters": 500}}))
+engine = toy_memory(sys.argv[1], Config.model_validate({"ingest": {"batch_characters": 500}}))
 print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=True)).added)
 """
 
@@ -484,9 +453,8 @@ class _QuickEncoder(ToyEncoder):
 
 def _engine(path: Path, encoder: ToyEncoder) -> Engine:
     """A memory whose first batch holds one source, and all others two."""
-    store = toy_store(path, encoder)
     batches = IngestConfig(batch_sources=1, quick_batches=2)
-    return Engine(store, encoder, Config(ingest=batches), answerer="untrained", reader="sentences")
+    return toy_memory(path, Config(ingest=batches), encoder)
 
 
 _MIXED: list[Document | Message | Fact] = [
@@ -557,9 +525,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     assert process.returncode == -how
     assert acknowledged < 900
 
-    encoder = ToyEncoder()
-    store = toy_store(tmp_path / "store", encoder, create=False)
-    with Engine(store, encoder, Config()) as engine:
+    with toy_memory(tmp_path / "store", create=False) as engine:
         stored = engine.info().documents
         assert acknowledged <= stored < 900
         assert engine.info().slots == stored

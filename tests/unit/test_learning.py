@@ -184,11 +184,6 @@ def test_replacing_a_message_takes_back_what_it_said(memory: Engine) -> None:
     assert _holds(memory) == ["I moved to Oslo."]
     _say(memory, ("2", "Emi", "2024-02-05", "See you."))
     assert _state(memory) == before
-
-
-def test_a_denial_is_taken_back_too(memory: Engine) -> None:
-    _say(memory, ("1", "Emi", "2024-01-05", "I live in Porto."))
-    before = _state(memory)
     _say(memory, ("2", "Emi", "2024-02-05", "I no longer live in Porto."))
     assert _holds(memory) == []
     memory.forget("2")

@@ -8,11 +8,9 @@ from typing import Any, cast
 import pytest
 
 from memnet import Document, Engine
-from memnet.config import Config
+from memnet.config import AnswerConfig, Config
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import TextController
-from memnet.reader.decompose import Decomposer
-from memnet.reader.decompose.english import EnglishDecomposer
 from memnet.reader.loading import LoadedReader
 from memnet.reader.spans import Passage, Reading, Span
 from memnet.storage import EVERYWHERE, Keys, MemoryStore, Slot, Symbols
@@ -95,17 +93,12 @@ def _open(path: Path) -> Engine:
 
 
 def _ask(
-    store: MemoryStore,
-    question: str,
-    reader: TableReader | None = None,
-    decomposer: Decomposer | None = EnglishDecomposer(),  # noqa: B008
+    store: MemoryStore, question: str, reader: TableReader | None = None, rules: bool = True
 ) -> Answer:
-    config = Config()
+    config = Config(answer=AnswerConfig(rules=rules))
     controller = TextController(config.hop)
     lazy = cast(Any, reader or TableReader())
-    answers = TextAnswers(
-        store, ToyEncoder(), controller, lazy, "test", config, lambda _: None, decomposer
-    )
+    answers = TextAnswers(store, ToyEncoder(), controller, lazy, "test", config, lambda _: None)
     return answers.ask(question, None, 10, EVERYWHERE)
 
 
@@ -141,10 +134,10 @@ def test_all_hops_of_a_question_see_one_commit(store: CountingStore, tmp_path: P
 
 def test_a_sub_question_that_looks_further_is_hops_of_its_own(store: CountingStore) -> None:
     found = _ask(store, ABROAD)
-    whole = _ask(store, ABROAD, decomposer=None)
+    whole = _ask(store, ABROAD, rules=False)
     assert found.hops[: len(whole.hops)] == whole.hops
     further = found.hops[len(whole.hops)]
-    alone = _ask(store, "Who leads Holm?", decomposer=None)
+    alone = _ask(store, "Who leads Holm?", rules=False)
     assert further.weights == alone.hops[0].weights
     [holm] = [weight for weight in further.weights if weight.source == "holm"]
     assert holm.via == "holm"
@@ -167,6 +160,6 @@ def test_a_sub_question_about_what_was_found_attends_to_it_once_more(store: Coun
 
 def test_without_a_decomposer_a_question_is_read_as_it_is(store: CountingStore) -> None:
     for question in (ABROAD, DIED):
-        found = _ask(store, question, decomposer=None)
+        found = _ask(store, question, rules=False)
         assert len(found.hops) <= Config().hop.hops
         assert "Eve" not in [one.text for one in found.candidates]

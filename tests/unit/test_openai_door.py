@@ -26,8 +26,7 @@ def client(toy_engine: Engine) -> Iterator[Any]:
         Document(
             id="k", title="Kestle", text="Kestle is a town.", metadata={"url": "https://x.org/k"}
         ),
-        Fact(subject="Mole", relation="lies on", object="Brannock"),
-        Fact(subject="Mole", relation="lies on", object="Fenna"),
+        *(Fact(subject="Mole", relation="lies on", object=one) for one in ("Brannock", "Fenna")),
     )
     app = fastapi.FastAPI()
     work = Work(2)
@@ -111,11 +110,8 @@ def test_what_is_not_there_is_said(client: Any) -> None:
 
 def test_a_stream_gives_the_same(client: Any) -> None:
     whole = ask(client, "Who built the Orre Light?")
-    chunks = list(
-        ask(
-            client, "Who built the Orre Light?", stream=True, stream_options={"include_usage": True}
-        )
-    )
+    usage = {"include_usage": True}
+    chunks = list(ask(client, "Who built the Orre Light?", stream=True, stream_options=usage))
     content = ""
     notes: list[Any] = []
     for chunk in chunks:
@@ -166,21 +162,13 @@ def test_embeddings_are_those_of_the_encoder(client: Any, toy_engine: Engine) ->
     assert isinstance(json.loads(raw.text)["data"][0]["embedding"], str)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"input": []},
-        {"input": ["a", " "]},
-        {"input": ["a"] * 3000},
-        {"input": "a" * 200_000},
-        {"input": [[1, 2]]},
-        {"input": "a", "dimensions": 3},
-        {"input": "a", "encoding_format": "hex"},
-    ],
-)
-def test_bad_embeddings_are_refused(client: Any, options: dict[str, Any]) -> None:
-    with pytest.raises(openai.BadRequestError):
-        client.embeddings.create(model="memnet", **options)
+def test_bad_embeddings_are_refused(client: Any) -> None:
+    for texts in ([], ["a", " "], ["a"] * 3000, "a" * 200_000, [[1, 2]]):
+        with pytest.raises(openai.BadRequestError):
+            client.embeddings.create(model="memnet", input=texts)
+    for options in ({"dimensions": 3}, {"encoding_format": "hex"}):
+        with pytest.raises(openai.BadRequestError):
+            client.embeddings.create(model="memnet", input="a", **options)
 
 
 HISTORY = """
@@ -191,24 +179,18 @@ ASSISTANT: Una Thale.
 </chat_history>"""
 
 
-@pytest.mark.parametrize(
-    ("task", "answer"),
-    [
-        (
-            'Generate a title. JSON format: { "title": "..." }',
-            {"title": 'Who built the "tags" of the'},
-        ),
+def test_prompts_of_chat_pages_are_answered_without_the_memory(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Engine, "ask")
+    for task, answer in (
+        ('Generate a title. { "title": "..." }', {"title": 'Who built the "tags" of the'}),
         ('Generate 1-3 tags. { "tags": ["a"] }', {"tags": ["General"]}),
         ('Suggest follow-ups. { "follow_ups": ["a"] }', {"follow_ups": []}),
         ('Generate queries. { "queries": ["a"] }', {"queries": []}),
-    ],
-)
-def test_prompts_of_chat_pages_are_answered_without_the_memory(
-    client: Any, monkeypatch: pytest.MonkeyPatch, task: str, answer: dict[str, Any]
-) -> None:
-    monkeypatch.delattr(Engine, "ask")
-    content = ask(client, f"### Task:\n{task}\n{HISTORY}").choices[0].message.content
-    assert json.loads(content) == answer
+    ):  # fmt: skip
+        content = ask(client, f"### Task:\n{task}\n{HISTORY}").choices[0].message.content
+        assert json.loads(content) == answer
 
 
 def test_a_question_is_no_task() -> None:

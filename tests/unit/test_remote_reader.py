@@ -12,6 +12,7 @@ import pytest
 
 from memnet import Config, Document, Engine, InputError, ModelError
 from memnet.protocols import Passage
+from memnet.reader import remote
 from memnet.reader.remote import RemoteReader, cited_spans
 from tests.toy import ToyEncoder, toy_store
 
@@ -114,8 +115,11 @@ def test_without_passages_nobody_is_asked(server: FakeServer) -> None:
     assert not server.requests
 
 
-def test_failures_are_errors_in_one_line(server: FakeServer) -> None:
-    reader = RemoteReader(name_of(server), seconds=0.2)
+def test_failures_are_errors_in_one_line(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_SECONDS", 0.2)
+    reader = RemoteReader(name_of(server))
 
     def error() -> str:
         with pytest.raises(ModelError) as caught:

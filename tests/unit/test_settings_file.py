@@ -168,10 +168,10 @@ def test_mistakes_are_one_line(
     ("text", "complaint"),
     [
         ("hops = 0", "0 is not in the range 1<=x<=10"),
-        ("hops = 'many'", "'many' is not a valid integer range"),
-        ("hops = true", "'True' is not a valid integer range"),
-        ("hops = [1]", "'[1]' is not a valid integer range"),
-        ("hops = 2.5", "'2.5' is not a valid integer range"),
+        *(
+            (f"hops = {value}", " is not a valid integer range")
+            for value in ("'many'", "true", "[1]", "2.5")
+        ),
         ("where = ['x']", "invalid condition 'x'"),
         ("index = 'tree'", "'tree' is not one of 'auto', 'flat', 'pq'"),
     ],

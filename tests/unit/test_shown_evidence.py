@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from memnet.cli.evidence import show_evidence
 from memnet.cli.output import source_name
+from memnet.cli.show import show_evidence
 from memnet.types import Candidate, Evidence
 
 _WORDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20), max_size=60)
@@ -56,9 +56,11 @@ def test_without_an_answer_in_it_the_sentence_nearest_to_the_question_is_shown()
     assert _shown("One. Two.", ["yes"]).endswith("\n      One.\n")
 
 
-def test_on_a_terminal_the_answer_is_bold() -> None:
+def test_on_a_terminal_the_answer_is_bold(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "It was built by Ann Rank."
     assert "built by \x1b[1mAnn Rank\x1b[0m." in _shown(text, ["Ann Rank"], terminal=True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert "built by **Ann Rank**." in _shown(text, ["Ann Rank"], terminal=True)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -38,9 +39,9 @@ def ask_story(
     model: StoryModel, sentences: list[str], question: str, hops: int | None = None
 ) -> StoryAnswer:
     words = [tokenize(sentence) for sentence in sentences]
-    return answer_stories(model, [StoryWords(words, [tokenize(question)], [len(words)])], hops)[0][
-        0
-    ]
+    story = StoryWords(words, [tokenize(question)], [len(words)])
+    [[answer]] = answer_stories(model, [story], hops)
+    return answer
 
 
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
@@ -197,8 +198,6 @@ def test_damaged_models_are_refused(
 
 
 def test_a_tensor_of_the_wrong_shape_is_refused(model: StoryModel, tmp_path: Path) -> None:
-    import hashlib
-
     save_story_model(tmp_path, model, {})
     path = _weights(tmp_path)
     tensors = load_file(path)

@@ -44,10 +44,7 @@ def _valid(engine: Engine, name: str) -> list[str]:
     return [told.text for told in engine.history(name) if told.valid_until is None]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "action"),
-    rows_of("exclusions.tsv"),
-)
+@pytest.mark.parametrize(("first", "second", "action"), rows_of("exclusions.tsv"))
 def test_what_excludes_what(toy_engine: Engine, first: str, second: str, action: str) -> None:
     assert _tell(toy_engine, first, second) == ["add", action]
     assert toy_engine.verify().problems == ()
@@ -96,15 +93,18 @@ def test_nothing_is_written_when_what_to_forget_is_unknown(toy_engine: Engine) -
     assert toy_engine.info().slots == 0
 
 
-@pytest.mark.parametrize("text", ["", " \n", "...", "🚢"])
-def test_a_text_without_words_is_refused(toy_engine: Engine, text: str) -> None:
-    with pytest.raises(InputError, match="the text holds no words; tell something in plain words"):
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *((text, "the text holds no words") for text in ("", " \n", "...", "🚢")),
+        ("Ann \udce9 moved.", "a broken character at offset 4"),
+        ("x" * 10**6, "has 1,000,000 characters, the limit is 100,000"),
+    ],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_what_is_no_text_is_refused(toy_engine: Engine, text: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
         toy_engine.tell(text)
-
-
-def test_a_broken_character_is_refused(toy_engine: Engine) -> None:
-    with pytest.raises(InputError, match="a broken character at offset 4; give it as UTF-8"):
-        toy_engine.tell("Ann \udce9 moved.")
 
 
 def test_namespaces_are_memories_of_their_own(toy_engine: Engine) -> None:
@@ -429,18 +429,11 @@ def test_the_most_attended_duplicate_is_merged_with() -> None:
 
 def test_a_report_is_one_json_object(toy_engine: Engine) -> None:
     report = toy_engine.tell("Ann moved to Paris.")
-    assert json.loads(report.model_dump_json())["decisions"] == [
-        {
-            "action": "add",
-            "text": "Ann moved to Paris.",
-            "slot": 1,
-            "source": "told/1",
-            "other": None,
-            "other_text": None,
-            "weight": None,
-            "reason": "Nothing was told about its subject before.",
-        }
-    ]
+    (decision,) = json.loads(report.model_dump_json())["decisions"]
+    assert decision.pop("reason").startswith("Nothing was told about its subject")
+    assert decision == dict.fromkeys(("other", "other_text", "weight")) | {
+        "action": "add", "text": "Ann moved to Paris.", "slot": 1, "source": "told/1",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("failing", [StoreError("the disk is full"), KeyboardInterrupt()])

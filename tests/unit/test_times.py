@@ -23,8 +23,6 @@ from memnet.protocols import (
     StatementParser,
     Told,
 )
-from memnet.statements.judge import RuleJudge
-from memnet.statements.parsing import RuleParser
 from memnet.storage import Scope
 from memnet.text.checks import check_moment
 from memnet.text.english import query_terms
@@ -487,11 +485,6 @@ def test_everything_is_not_forgotten_at_once(toy_engine: Engine, text: str) -> N
     assert len(toy_engine.history()) == 1
 
 
-def test_a_text_of_a_megabyte_is_refused(toy_engine: Engine) -> None:
-    with pytest.raises(InputError, match="has 1,000,000 characters, the limit is 100,000"):
-        toy_engine.tell("x" * 10**6)
-
-
 def test_looking_for_candidates_uses_indexes(toy_engine: Engine, monkeypatch: Any) -> None:
     """No statement of ``tell`` walks over a whole table, however much was told."""
     toy_engine.tell("Ann moved to Paris.")
@@ -514,11 +507,6 @@ def test_looking_for_candidates_uses_indexes(toy_engine: Engine, monkeypatch: An
         "SCAN tombstone", "SCAN sqlite_sequence",
         "SCAN quick_vector", "SCAN evicted_source",  # their first rows
     }, scans  # fmt: skip
-
-
-def test_the_rules_fulfil_the_protocols() -> None:
-    parts: tuple[StatementParser, StatementJudge] = (RuleParser(), RuleJudge(TellConfig()))
-    assert len(parts) == 2
 
 
 def test_candidates_are_those_told_just_before_and_near_ones(tmp_path: Path) -> None:

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from memnet import Config, Engine, WatchReport, watch
+from memnet import Engine, WatchReport, watch
 from memnet.errors import InputError, Problem
 from memnet.ingest import watching
-from tests.toy import ToyEncoder, toy_store
-
-_PATIENCE = 20.0
-"""Seconds: a machine under load may be slow; how fast it is on a quiet one is in benchmarks/."""
+from tests.toy import toy_memory, toy_store
+from tests.waiting import PATIENCE, until
 
 
 class Follower:
@@ -32,6 +30,7 @@ class Follower:
         )
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
+        self.first = self.next()  # of all that is there
 
     def _run(self) -> None:
         try:
@@ -40,18 +39,11 @@ class Follower:
         except Exception as error:
             self._reports.put(error)
 
-    def next(self, wait: float = _PATIENCE) -> WatchReport:
+    def next(self, wait: float = PATIENCE) -> WatchReport:
         report = self._reports.get(timeout=wait)
         if isinstance(report, Exception):
             raise report
         return report
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds, however many reports that takes."""
-        deadline = time.monotonic() + _PATIENCE
-        while not holds():
-            assert time.monotonic() < deadline, self.texts()
-            time.sleep(0.02)
 
     def texts(self) -> set[str]:
         return {
@@ -60,7 +52,7 @@ class Follower:
 
     def close(self) -> None:
         self._stop.set()
-        self._thread.join(_PATIENCE)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 
@@ -90,8 +82,7 @@ def notes(tmp_path: Path) -> Path:
 
 def test_files_that_come_change_and_go_are_followed(follow: Follow, notes: Path) -> None:
     follower = follow(notes)
-    first = follower.next()
-    assert (first.added, first.paths) == (1, ())
+    assert (follower.first.added, follower.first.paths) == (1, ())
     (notes / "b.txt").write_text("Second.")
     report = follower.next()
     assert (report.added, report.paths, report.slots) == (1, (str(notes / "b.txt"),), 2)
@@ -104,26 +95,24 @@ def test_files_that_come_change_and_go_are_followed(follow: Follow, notes: Path)
 
 def test_whole_folders_come_move_and_go(follow: Follow, notes: Path, tmp_path: Path) -> None:
     follower = follow(notes)
-    follower.next()
     (tmp_path / "other" / "deep").mkdir(parents=True)
     (tmp_path / "other" / "deep" / "c.txt").write_text("Third.")
     (tmp_path / "other" / "d.txt").write_text("Fourth.")
     (tmp_path / "other").rename(notes / "in")
-    follower.until(lambda: follower.texts() == {"First.", "Third.", "Fourth."})
+    until(lambda: follower.texts() == {"First.", "Third.", "Fourth."})
     (notes / "in").rename(notes / "moved")
-    follower.until(lambda: str(notes / "moved" / "deep" / "c.txt") in follower.engine)
-    follower.until(lambda: str(notes / "in" / "deep" / "c.txt") not in follower.engine)
+    until(lambda: str(notes / "moved" / "deep" / "c.txt") in follower.engine)
+    until(lambda: str(notes / "in" / "deep" / "c.txt") not in follower.engine)
     (notes / "moved" / "deep" / "e.txt").write_text("Fifth.")
-    follower.until(lambda: "Fifth." in follower.texts())
+    until(lambda: "Fifth." in follower.texts())
     (notes / "moved").rename(tmp_path / "away")
-    follower.until(lambda: follower.texts() == {"First."})
+    until(lambda: follower.texts() == {"First."})
 
 
 def test_an_editor_that_writes_by_renaming_leaves_nothing_behind(
     follow: Follow, notes: Path
 ) -> None:
     follower = follow(notes)
-    follower.next()
     for number in range(3):
         (notes / "a.txt~").write_text("Backup.")
         (notes / "4913").write_text("")
@@ -133,17 +122,15 @@ def test_an_editor_that_writes_by_renaming_leaves_nothing_behind(
         (notes / "a.txt.tmp").replace(notes / "a.txt")
         (notes / "a.txt~").unlink()
         wanted = {f"Version {number}."}
-        follower.until(lambda wanted=wanted: follower.texts() == wanted)  # type: ignore[misc]
+        until(lambda wanted=wanted: follower.texts() == wanted)  # type: ignore[misc]
     assert follower.engine.info().sources == 1
     assert not follower.problems
 
 
 def test_what_is_left_out_is_not_followed(follow: Follow, notes: Path) -> None:
     (notes / "memory").mkdir()
-    encoder = ToyEncoder()
-    other = toy_store(notes / "memory", encoder)
+    other = toy_store(notes / "memory")
     follower = follow(notes, exclude=["drafts/", "*.bak"])
-    follower.next()
     for name in (".hidden/x.txt", "drafts/x.txt", "x.bak", "memory/x.txt", "~$x.txt"):
         (notes / name).parent.mkdir(exist_ok=True)
         (notes / name).write_text("Never.")
@@ -156,8 +143,6 @@ def test_what_is_left_out_is_not_followed(follow: Follow, notes: Path) -> None:
 
 
 def test_a_memory_in_its_own_folder_does_not_follow_itself(tmp_path: Path) -> None:
-    encoder = ToyEncoder()
-    store = toy_store(tmp_path / "store", encoder)
     (tmp_path / "a.txt").write_text("First.")
     runs: list[object] = []
 
@@ -166,9 +151,8 @@ def test_a_memory_in_its_own_folder_does_not_follow_itself(tmp_path: Path) -> No
             runs.append(inputs)
             return super().ingest(*inputs, **options)
 
-    with Counted(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
+    with toy_memory(tmp_path / "store", kind=Counted) as engine:
         follower = Follower(engine, tmp_path)
-        follower.next()
         (tmp_path / "b.txt").write_text("Second.")
         follower.next()
         time.sleep(1)
@@ -178,7 +162,6 @@ def test_a_memory_in_its_own_folder_does_not_follow_itself(tmp_path: Path) -> No
 
 def test_a_bad_file_ends_nothing(follow: Follow, notes: Path) -> None:
     follower = follow(notes)
-    follower.next()
     (notes / "bad.tsv").write_text("one\ttwo")
     report = follower.next()
     assert (report.skipped, report.skipped_by_reason) == (1, {"errors": 1})
@@ -191,19 +174,15 @@ def test_a_bad_file_ends_nothing(follow: Follow, notes: Path) -> None:
 
 def test_a_file_that_is_touched_is_no_news(follow: Follow, notes: Path) -> None:
     follower = follow(notes)
-    follower.next()
     os.utime(notes / "a.txt")
     with pytest.raises(Empty):
         follower.next(wait=1)
 
 
 def test_another_writer_is_waited_for(tmp_path: Path, notes: Path) -> None:
-    encoder = ToyEncoder()
-    store = toy_store(tmp_path / "store", encoder, lock_seconds=0.01)
-    with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
+    with toy_memory(tmp_path / "store", lock_seconds=0.01) as engine:
         follower = Follower(engine, notes)
-        follower.next()
-        with store.writing():
+        with engine.store.writing():
             (notes / "b.txt").write_text("Second.")
             with pytest.raises(Empty):
                 follower.next(wait=0.7)
@@ -217,11 +196,10 @@ def test_very_many_changes_are_found_by_comparing(
 ) -> None:
     monkeypatch.setattr(watching, "_MOST_CHANGES", 5)
     follower = follow(notes)
-    follower.next()
     for number in range(20):
         (notes / f"{number}.txt").write_text(f"Text {number}.")
     (notes / "a.txt").unlink()
-    follower.until(lambda: follower.texts() == {f"Text {number}." for number in range(20)})
+    until(lambda: follower.texts() == {f"Text {number}." for number in range(20)})
 
 
 @pytest.mark.parametrize("why", ["the system's limit", "another machine"])
@@ -243,7 +221,6 @@ def test_without_word_from_the_system_the_folder_is_polled(
     if why == "another machine":
         monkeypatch.setattr(watching, "_is_remote", lambda _: True)
     follower = follow(notes)
-    follower.next()
     (notes / "b.txt").write_text("Second.")
     assert follower.next().added == 1
     assert asked == ([True] if why == "another machine" else [None, True])
@@ -274,7 +251,6 @@ def test_a_folder_that_was_given_by_a_link_keeps_its_name(
     link = tmp_path / "link"
     link.symlink_to(notes)
     follower = follow(link)
-    follower.next()
     (notes / "b.txt").write_text("Second.")
     assert follower.next().paths == (str(link / "b.txt"),)
     assert str(link / "b.txt") in follower.engine
@@ -282,7 +258,6 @@ def test_a_folder_that_was_given_by_a_link_keeps_its_name(
 
 def test_a_folder_that_is_gone_ends_it_and_forgets_nothing(follow: Follow, notes: Path) -> None:
     follower = follow(notes)
-    follower.next()
     notes.rename(notes.parent / "elsewhere")
     with pytest.raises(InputError, match="notes: the folder is gone; what is stored of it stays"):
         follower.next()
@@ -301,8 +276,7 @@ def test_only_folders_are_watched(toy_engine: Engine, notes: Path) -> None:
 def test_nobody_is_kept_from_writing_meanwhile(
     follow: Follow, notes: Path, toy_engine: Engine
 ) -> None:
-    follower = follow(notes)
-    follower.next()
+    follow(notes)
     with toy_engine.store.writing(wait=0):
         pass
     toy_engine.tell("Ann lives in Rome.")

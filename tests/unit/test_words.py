@@ -147,22 +147,19 @@ def test_a_word_is_left_out_by_how_many_texts_hold_it(store: MemoryStore) -> Non
     assert store.search_terms(["...", "unheard"], 1)["unheard"].tolist() == []
 
 
-@pytest.mark.parametrize("longest", [0, 2, 10])
-def test_common_words_are_left_to_the_database(tmp_path: Path, longest: int) -> None:
-    store = open_store(tmp_path / "few", max_postings=longest)
-    fill(store, "a", 30)
-    for word in _WORDS:
-        agrees(store, f"{word} lights", 5)
-    store.close()
-
-
-@pytest.mark.parametrize("room", [0, 100, 300])
-def test_what_little_is_cached_is_right(tmp_path: Path, room: int) -> None:
-    store = open_store(tmp_path / "small", cached_postings=room)
-    fill(store, "a", 30)
-    for _ in range(30):
-        agrees(store, " ".join(_RANDOM.choice(_WORDS, 3)), 5)
-    store.close()
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [*(("max_postings", n) for n in (0, 2, 10)), *(("cached_postings", n) for n in (0, 100, 300))],
+)
+def test_words_left_to_the_database_and_little_that_is_cached_are_right(
+    tmp_path: Path, setting: str, value: int
+) -> None:
+    with closing(open_store(tmp_path / "few", **{setting: value})) as store:
+        fill(store, "a", 30)
+        for word in _WORDS:
+            agrees(store, f"{word} lights", 5)
+        for _ in range(30):
+            agrees(store, " ".join(_RANDOM.choice(_WORDS, 3)), 5)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +205,11 @@ def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
     database.execute(statement)
     database.commit()
     database.close()
-    store = open_store(tmp_path / "store")
-    with pytest.raises(StoreError, match=r"did not write|could not be read"):
+    with (
+        closing(open_store(tmp_path / "store")) as store,
+        pytest.raises(StoreError, match=r"did not write|could not be read"),
+    ):
         store.search_lexical(query_terms("light lights kestle"), 5)
-    store.close()
 
 
 def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> None:

@@ -96,7 +96,11 @@ def fit_calibration(
 ) -> tuple[Calibration, CalibrationReport]:
     """Fit a calibration to answers; InputError for fewer than ten, or all right or all wrong."""
     cases = [
-        _Case(prediction.signals, _right(prediction, question), bool(question.answers))
+        _Case(
+            prediction.signals,
+            bool(answers_hold(prediction.shown, question.answers)),
+            bool(question.answers),
+        )
         for question in counted(questions, "answering questions", on_progress)
         if (prediction := predict(question.question)).signals is not None
     ]
@@ -118,10 +122,6 @@ def fit_calibration(
         answerable_auroc=area_under_roc(confidences, [case.answerable for case in cases]),
     )
     return _fit(cases), report
-
-
-def _right(prediction: Prediction, question: Question) -> bool:
-    return bool(answers_hold(prediction.shown, question.answers))
 
 
 def _fit(cases: Sequence[_Case]) -> Calibration:

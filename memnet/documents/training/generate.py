@@ -17,7 +17,14 @@ from memnet.documents.candidates import Link, LinkKind, find_links
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, no_progress
 from memnet.learning.evaluation import Question
 from memnet.reader.decompose.forms import KIN
-from memnet.reader.training.examples import NAME, YES_NO, ReaderExample, ReaderPassage
+from memnet.reader.training.examples import (
+    NAME,
+    YES_NO,
+    ReaderExample,
+    ReaderPassage,
+    passage_of,
+    stored_passages,
+)
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise, symbol, without_brackets
@@ -25,7 +32,6 @@ from memnet.text.names import name_pattern, normalise, symbol, without_brackets
 _INTRODUCTION = 260  # Characters in which a passage tells what its subject is and where it is from
 _DISTRACTORS = 4  # Passages without the answer in each example
 _MIN_SHARING = 20  # Subjects that share a country, so that it is one and not a town
-_FETCHED = 1000  # Slots that are fetched at once
 
 
 class Form(NamedTuple):
@@ -118,11 +124,9 @@ def templated_examples(store: MemoryStore, max_examples: int, seed: int) -> list
 
 def extract_statements(store: MemoryStore) -> list[Statement]:
     """What the titled passages of a memory say about their subjects, where it has a form."""
-    ids = store.passage_ids().tolist()
     return [
         Statement(slot, form, answer)
-        for start in range(0, len(ids), _FETCHED)
-        for slot in store.fetch(ids[start : start + _FETCHED])
+        for slot in stored_passages(store)
         if slot.title
         for form in _FORMS
         if (answer := _answer(form, slot))
@@ -227,17 +231,13 @@ def _example(asked: _Asked, statements: Sequence[Statement], rng: random.Random)
     return ReaderExample(
         question=asked.question,
         answers=(asked.answer,),
-        passages=tuple(map(_passage, asked.slots)),
+        passages=tuple(map(passage_of, asked.slots)),
         others=tuple(
-            _passage(slot)
+            passage_of(slot)
             for slot in others
             if asked.answer in YES_NO or asked.answer not in slot.text
         ),
     )
-
-
-def _passage(slot: Slot) -> ReaderPassage:
-    return ReaderPassage(title=slot.title, text=slot.text)
 
 
 _YEAR = re.compile(r"[12]\d{3}")

@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
-from memnet.reader.training.examples import ReaderExample, ReaderPassage, find_quote
+from memnet.reader.training.examples import (
+    ReaderExample,
+    find_quote,
+    passage_of,
+    stored_passages,
+)
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences, units
 
@@ -63,16 +68,10 @@ class Asked(NamedTuple):
 
 
 def asked_by(heading: str, above: str, text: str) -> Asked | None:
-    """The question that a heading asks.
+    """The question that a heading asks, by the one above it and the text of its section.
 
-    Args:
-        heading: as it stands.
-        above: the heading or title above it, or empty.
-        text: of its section, from its first window, without the heading.
-
-    Returns:
-        None where none can be made of it without doubt: for "Overview", dates, numbers, and names
-        that the section neither defines nor lists.
+    None where none can be made of it without doubt: for "Overview", dates, numbers, and names that
+    the section neither defines nor lists.
     """
     plain = _plain(heading)
     blocks = [line.strip() for line in text.split("\n") if line.strip()]
@@ -240,7 +239,6 @@ def _first_sentence(block: str) -> str:
     return block[slice(*spans[0])] if spans else block
 
 
-_FETCHED = 1000  # Slots that are fetched at once
 _NEAR = 12  # Windows that are looked at for distractors
 _DISTRACTORS = 4
 
@@ -282,8 +280,8 @@ def heading_examples(
             question=asked.question,
             quotes=asked.quotes,
             kind=asked.kind,
-            passages=(_passage(section.slot),),
-            others=tuple(map(_passage, _distractors(memory, section, asked))),
+            passages=(passage_of(section.slot),),
+            others=tuple(map(passage_of, _distractors(memory, section, asked))),
         )
         for section, asked in counted(single, "making examples", on_progress)
     ]
@@ -305,13 +303,11 @@ def _distractors(memory: TrainableMemory, section: _Section, asked: Asked) -> li
 def _sections(store: MemoryStore) -> dict[_Path, _Section]:
     """The sections of all documents by the windows that they begin in."""
     sections: dict[_Path, _Section] = {}
-    ids = store.passage_ids().tolist()
-    for start in range(0, len(ids), _FETCHED):
-        for slot in store.fetch(ids[start : start + _FETCHED]):
-            for path, first, last in _parts(slot):
-                known = sections.get(path)
-                if known is None or slot.start < known.slot.start:
-                    sections[path] = _Section(path, slot, _asked(path, slot.text[first:last]))
+    for slot in stored_passages(store):
+        for path, first, last in _parts(slot):
+            known = sections.get(path)
+            if known is None or slot.start < known.slot.start:
+                sections[path] = _Section(path, slot, _asked(path, slot.text[first:last]))
     return sections
 
 
@@ -336,7 +332,3 @@ def _asked(path: _Path, text: str) -> Asked | None:
     first, _, rest = text.lstrip().partition("\n")
     own = rest if " ".join(first.split()) == heading else text
     return asked_by(heading, above[-1] if above else "", own)
-
-
-def _passage(slot: Slot) -> ReaderPassage:
-    return ReaderPassage(title=slot.title, text=slot.text)

@@ -2,19 +2,27 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from memnet.config import HopConfig
-from memnet.documents.candidates import Candidates, Links
-from memnet.documents.controller import KIND, TextController, save_text_model
+from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
+from memnet.documents.controller import (
+    HIDDEN,
+    KIND,
+    MIN_ATTENTION,
+    TextController,
+    link_weights,
+    save_text_model,
+    slot_weights,
+)
 from memnet.documents.hops import HopRead, read_in_hops
-from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import templated_questions, two_hop_questions
 from memnet.errors import InputError
@@ -32,6 +40,112 @@ _WEIGHT_DECAY = 0.1
 _GENERATED_QUESTIONS = 300  # Per kind, made from the documents if no others are given
 _HELD_OUT = 5  # One question in five is held out while the report's recall is measured
 _RECALL_AT = 5
+
+
+class LinkTensors(NamedTuple):
+    """Links of some questions' candidates. E = links."""
+
+    candidate: Tensor  # [E] int64: index among the candidates
+    kind: Tensor  # [E] int64: a ``LinkKind``
+    features: Tensor  # [E, G] float32: see ``LinkFeature``
+
+
+class TextLearner(nn.Module):
+    """The arithmetic of a ``TextController`` in torch; it starts as the untrained one."""
+
+    def __init__(self, config: HopConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.first = HopScorer(config, linked=False)
+        self.later = HopScorer(config, linked=True)
+
+    def controller(self) -> TextController:
+        """The controller of the present weights."""
+        weights = {name: tensor.numpy().copy() for name, tensor in self.state_dict().items()}
+        return TextController(self.config, weights)
+
+
+class HopScorer(nn.Module):
+    """The weights of one hop. K = candidates, E = links, F and G = features of each."""
+
+    def __init__(self, config: HopConfig, linked: bool) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.tensor(slot_weights(config)))
+        self.correction = Corrector(len(SlotFeature), unscaled=len(LinkKind) + 1 if linked else 0)
+        self.links = LinkScorer(config) if linked else None
+
+    def forward(self, features: Tensor, links: LinkTensors) -> Tensor:
+        """Scores [K] float32, in the unit of a cosine, of candidates [K, F] with links to them."""
+        scores = (features * self.weights).sum(dim=1)
+        linked = features[:, :0]
+        if self.links is not None:
+            worth, linked = self.links(links, len(features))
+            scores = scores + worth
+        total: Tensor = scores + self.correction(features, linked)
+        return total
+
+
+class LinkScorer(nn.Module):
+    """How far each link is to be followed, and what that is worth."""
+
+    def __init__(self, config: HopConfig) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.tensor(link_weights(config)))
+        # Of the attention to senders: 1 leaves it as it is, at 0 all senders count equally
+        self.sharpness = nn.Parameter(torch.ones(()))
+        self.gate = Corrector(len(LinkFeature))
+
+    def forward(self, links: LinkTensors, candidates: int) -> tuple[Tensor, Tensor]:
+        """Follow the links of a hop to K candidates.
+
+        Returns what the links to each are worth [K]; the strength of the strongest of each kind
+        and, as a logarithm, the sum of all [K, 4].
+        """
+        attended = links.features[:, LinkFeature.STRENGTH].clamp(min=MIN_ATTENTION)
+        attention = attended ** self.sharpness.clamp(min=0.0)
+        strength = 2 * torch.sigmoid(self.gate(links.features)) * attention
+        kinds = [
+            _strongest(strength, links.candidate, links.kind == kind, candidates)
+            for kind in LinkKind
+        ]
+        strongest = torch.stack(kinds, dim=1)
+        total = torch.zeros(candidates).index_add(0, links.candidate, strength).log1p()
+        linked = torch.cat((strongest, total[:, None]), dim=1)
+        return (strongest * self.weights).sum(dim=1), linked
+
+
+class Corrector(nn.Module):
+    """Features [N, F] float32, brought to one scale, to a number [N] that starts at zero."""
+
+    shift: Tensor
+    scale: Tensor
+
+    def __init__(self, features: int, unscaled: int = 0) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.hidden = nn.Linear(features + unscaled, HIDDEN)
+        self.output = nn.Linear(HIDDEN, 1)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, features: Tensor, *unscaled: Tensor) -> Tensor:
+        """The number [N] of features [N, F] and of further columns [N, ...], taken as they are."""
+        inputs = torch.cat(((features - self.shift) / self.scale, *unscaled), dim=1)
+        output: Tensor = self.output(nn.functional.gelu(self.hidden(inputs)))
+        return output[:, 0]
+
+    def fit_scale(self, features: Tensor) -> None:
+        """Bring features [N, F] like these to mean 0 and deviation 1; fewer than two stay as is."""
+        if len(features) < 2:
+            return
+        self.shift = features.mean(dim=0)
+        self.scale = features.std(dim=0) + 1e-3
+
+
+def _strongest(strength: Tensor, candidate: Tensor, chosen: Tensor, candidates: int) -> Tensor:
+    values = torch.zeros(candidates)
+    return values.scatter_reduce(0, candidate[chosen], strength[chosen], "amax")
 
 
 class TextReport(NamedTuple):
@@ -117,36 +231,28 @@ def train_text(
     return report
 
 
+@dataclass(frozen=True)
 class _Trainer:
     """Trains controllers on the candidates that a store gives."""
 
-    def __init__(
-        self,
-        memory: TrainableMemory,
-        seed: int,
-        on_stage: Callable[[str], None],
-        on_progress: OnProgress,
-    ) -> None:
-        self._store = memory.store
-        self._encode = memory.encoder.encode
-        self._config = memory.config.hop
-        self._seed = seed
-        self._on_stage = on_stage
-        self._on_progress = on_progress
+    memory: TrainableMemory
+    seed: int
+    on_stage: Callable[[str], None]
+    on_progress: OnProgress
 
     def fit(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on the hop before it."""
-        with one_thread_each, seeded(self._seed):
-            learner = TextLearner(self._config)
+        with one_thread_each, seeded(self.seed):
+            learner = TextLearner(self.memory.config.hop)
             for hop in range(_HOPS):
-                self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
+                self.on_stage(f"hop {hop + 1} of {len(questions)} questions")
                 controller = learner.controller()
                 sampled = [
-                    _sample(controller, example, hop, self._seed)
+                    _sample(controller, example, hop, self.seed)
                     for example in self._examples(controller, questions, hop)
                 ]
                 scorer = learner.later if hop else learner.first
-                _fit(scorer, sampled, self._config, self._on_progress)
+                _fit(scorer, sampled, self.memory.config.hop, self.on_progress)
         return learner.controller()
 
     def recall(
@@ -154,25 +260,25 @@ class _Trainer:
     ) -> float:
         """Mean recall@5 of the right sources."""
         recalls: list[float] = []
-        for asked, _ in counted(questions, "questions held out", self._on_progress):
-            slots = self._store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
+        for asked, _ in counted(questions, "questions held out", self.on_progress):
+            slots = self.memory.store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
             recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(recalls) / len(recalls)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[_Example]:
-        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
+        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self.on_progress):
             candidates = self._last_read(controller, asked.question, hop + 1).candidates
-            slots = self._store.fetch(candidates.ids)
+            slots = self.memory.store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
                 yield _Example(candidates, right, weight)
 
     def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
-        with self._store.reading():
-            question = AskedQuestion(text, self._store, self._encode)
-            return read_in_hops(question, controller, self._config, hops)[-1]
+        with self.memory.store.reading():
+            question = AskedQuestion(text, self.memory.store, self.memory.encoder.encode)
+            return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
 
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
@@ -233,10 +339,11 @@ def _fit(
         scorer.parameters(), lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
+    lowest = torch.full((len(examples),), -torch.inf)
     on_progress(TrainingProgress("training", 0, 0.0))
     for update in range(1, _UPDATES + 1):
         logits = scorer(features, links) / config.temperature
-        highest = _highest(logits.detach(), question, len(examples))
+        highest = lowest.scatter_reduce(0, question, logits.detach(), "amax")
         weights = torch.exp(logits - highest[question])
         sums = torch.zeros(len(examples)).index_add(0, question, weights)
         log_weights = logits - highest[question] - sums.log()[question]
@@ -254,9 +361,3 @@ def _fit(
 
 def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
     return torch.from_numpy(np.concatenate(arrays))
-
-
-def _highest(scores: Tensor, question: Tensor, questions: int) -> Tensor:
-    """The highest score [B] of each question."""
-    lowest = torch.full((questions,), -torch.inf)
-    return lowest.scatter_reduce(0, question, scores, "amax")

@@ -158,7 +158,8 @@ class _Plain:
             case "drawing" | "pict" | "object":
                 return _floating(self._drawn(element))
             case "footnoteReference" | "endnoteReference" | "commentReference" as kind:
-                return _floating(self._note(self._notes[kind].pop(attribute(element, "id"), None)))
+                note = self._notes[kind].pop(attribute(element, "id"), _new("none"))
+                return _floating(self._note(note))
             case "oMath":
                 return [_run(_formula(element))]
             case "ruby":
@@ -242,13 +243,10 @@ class _Plain:
             if marker:
                 kind = f"item{min(depth, _DEPTH - 1)}"
                 _insert(element, f"\ue000{marker}\ue001")
-        element.attrib.clear()
-        written = Element(f"{_W}pPr")
-        if kind:
-            SubElement(written, f"{_W}pStyle", {f"{_W}val": kind})
-        written[:] += children(properties, "rPr")  # whether its end is deleted
-        element[:] = [written, *(each for each in element if local(each) != "pPr")]
-        return [element]
+        of_end = children(properties, "rPr")  # whether it is deleted
+        named = [Element(f"{_W}pStyle", {f"{_W}val": kind})] if kind else []
+        content = [each for each in element if local(each) != "pPr"]
+        return [_new("p", _new("pPr", *named, *of_end), *content)]
 
     def _mark_headers(self, table: Element) -> list[Element]:
         """Mark the row of headers, where the document does not and it looks like one.
@@ -273,11 +271,8 @@ class _Plain:
                 rows, cells = rows[1:], cells[1:]
             if not names_columns(cells):
                 return titles
-        properties = child(rows[0], "trPr")
-        if properties is None:
-            properties = Element(f"{_W}trPr")
-            rows[0].insert(0, properties)
-        SubElement(properties, f"{_W}tblHeader")
+        properties = children(child(rows[0], "trPr"))
+        rows[0].insert(0, _new("trPr", *properties, _new("tblHeader")))  # the first one counts
         return titles
 
     def _drawn(self, drawing: Iterable[Element]) -> Iterator[Element]:
@@ -291,22 +286,19 @@ class _Plain:
                     yield from self._drawn(_newest(element))
                 case "chart" | "relIds" as name:
                     identifier = attribute(element, "id" if name == "chart" else "dm")
-                    relation = self._relations.get(identifier)
-                    if relation and not relation.external:
+                    if relation := self._relations.get(identifier):
                         root = self._package.xml_if_sound(relation.target)
                         yield from _table([] if root is None else drawn_rows(root))
                 case _:
                     yield from self._drawn(element)
 
-    def _note(self, note: Element | None) -> Iterator[Element]:
+    def _note(self, note: Element) -> list[Element]:
         """Paragraphs of a note or a comment, which follow the one that refers to it first."""
-        if note is None:
-            return
         content = list(self._foreign([note]))
         if local(note) == "comment" and content:
             author = attribute(note, "author")
             _insert(content[0], f"Comment ({author}): " if author else "Comment: ")
-        yield from content
+        return content
 
     def _foreign(self, parents: Iterable[Element]) -> Iterator[Element]:
         """The content of other parts, whose links have ids of their own."""
@@ -324,9 +316,15 @@ class _Plain:
                     yield element
 
 
+def _new(name: str, *content: Element) -> Element:
+    element = Element(f"{_W}{name}")
+    element[:] = content
+    return element
+
+
 def _run(text: str) -> Element:
-    run = Element(f"{_W}r")
-    SubElement(run, f"{_W}t").text = text
+    run = _new("r", _new("t"))
+    run[0].text = text
     return run
 
 
@@ -373,26 +371,22 @@ def _text(element: Element) -> str:
 
 def _floating(content: Iterable[Element]) -> list[Element]:
     """What follows the paragraph that it stands in."""
-    box = Element(f"{_W}pict")
-    box[:] = content
+    box = _new("pict", *content)
     return [box] if len(box) else []
 
 
 def _table(rows: list[list[str]]) -> Iterator[Element]:
     """The rows of a chart: titles as paragraphs, the values as a table with headers."""
-    table = Element(f"{_W}tbl")
-    for row in rows:
-        if len(row) == 1:
-            paragraph = Element(f"{_W}p")
-            paragraph.append(_run(row[0]))
-            yield paragraph
-            continue
-        line = SubElement(table, f"{_W}tr")
-        if len(table) == 1 and not row[0]:
-            SubElement(SubElement(line, f"{_W}trPr"), f"{_W}tblHeader")
-        for text in row:
-            SubElement(SubElement(line, f"{_W}tc"), f"{_W}p").append(_run(text))
-    yield from [table] if len(table) else []
+    lines: list[Element] = []
+    for first, *others in rows:
+        if others:
+            cells = [_new("tc", _new("p", _run(text))) for text in (first, *others)]
+            marks = [] if lines or first else [_new("trPr", _new("tblHeader"))]
+            lines.append(_new("tr", *marks, *cells))
+        else:
+            yield _new("p", _run(first))
+    if lines:
+        yield _new("tbl", *lines)
 
 
 def _cell(cell: Element) -> Cell:

@@ -85,11 +85,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 
 def _parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
-    """The roots of the content, the styles and the metadata; in a flat document all one.
-
-    Raises:
-        InputError: it is not an OpenDocument file, or a password protects it.
-    """
+    """The roots of the content, the styles and the metadata; in a flat document all one."""
     if data[:100].lstrip(_FLAT).startswith(b"<"):
         root = parse_xml(data, "document")
         return root, None, root
@@ -135,13 +131,10 @@ def _slide(writer: "_Writer", page: Element) -> tuple[str, str]:
         if role in _FURNITURE or attribute(shape, "placeholder") == "true":
             continue
         if local(shape) == "notes":
-            notes = [
-                plain_text(frame)
-                for frame in shape
-                if attribute(frame, "class") == "notes"
-                and attribute(frame, "placeholder") != "true"
-            ]
-            parts += [f"<p>Notes: {escape(note)}</p>" for note in notes if note]
+            frames = [frame for frame in shape if attribute(frame, "class") == "notes"]
+            frames = [each for each in frames if attribute(each, "placeholder") != "true"]
+            notes = filter(None, map(plain_text, frames))
+            parts += [f"<p>Notes: {escape(note)}</p>" for note in notes]
         elif role == "title" and not title:
             title = plain_text(shape)
             parts.insert(0, f"<h2>{escape(title)}</h2>")

@@ -130,8 +130,8 @@ def _placeholder(shape: Any) -> str | None:
 def _topmost(shapes: list[Any]) -> list[Any]:
     """The shape that stands highest, if it is in the place of titles: one of a slide without."""
     placed = [shape for shape in shapes if shape.has_text_frame and shape.top is not None]
-    highest = sorted(placed, key=lambda shape: shape.top)[:1]
-    return [shape for shape in highest if shape.top < _TITLE_HEIGHT]
+    highest = min(placed, key=lambda shape: shape.top, default=None)
+    return [highest] if highest and highest.top < _TITLE_HEIGHT else []
 
 
 def _shape(shape: Any) -> str:

@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, islice
 
 import pypdfium2 as pdfium
 
@@ -30,17 +31,14 @@ _NUMBER = re.compile(
 def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:
     """Entries of a document's outline by the page they lead to."""
     entries: dict[int, list[Entry]] = {}
-    try:
-        for number, bookmark in enumerate(document.get_toc(max_depth=_MAX_DEPTH)):
-            if number >= _MAX_ENTRIES:
-                break
+    # A damaged outline is left out.
+    with suppress(pdfium.PdfiumError, UnicodeDecodeError):
+        for bookmark in islice(document.get_toc(max_depth=_MAX_DEPTH), _MAX_ENTRIES):
             destination = bookmark.get_dest()
             page = destination.get_index() if destination else None
             title = bookmark.get_title().strip()
             if page is not None and title:
                 entries.setdefault(page, []).append(Entry(title, bookmark.level + 1))
-    except (pdfium.PdfiumError, UnicodeDecodeError):  # a damaged outline is left out
-        pass
     return entries
 
 

@@ -144,11 +144,10 @@ class LineReader:
         for line, _ in pieces:
             if line.turn % 90:
                 line.left, line.right, line.cells = -line.right, -line.left, ()
-            joined = _same_line(lines[-1], line) if lines else None
-            if joined is None:
-                lines.append(line)
-            else:
+            if lines and (joined := _same_line(lines[-1], line)):
                 lines[-1] = joined
+            else:
+                lines.append(line)
         return lines
 
     def _find_all_cells(self, pieces: list[tuple[Line, re.Match[str]]]) -> None:
@@ -187,10 +186,8 @@ class LineReader:
         fonts = [self._font(at) for at in {first, centre, last}]
         raw.FPDFText_GetCharOrigin(self._page, centre, self._x, self._y)
         base = _rotate(self._x.value, self._y.value, turn)[1]
-        left, right = self._span(first, turn)
-        if last != first:
-            other_left, other_right = self._span(last, turn)
-            left, right = min(left, other_left), max(right, other_right)
+        lefts, rights = zip(*(self._span(at, turn) for at in {first, last}), strict=True)
+        left, right = min(lefts), max(rights)
         if not math.isfinite(left + right + base):  # of a damaged file: nowhere
             left = right = base = 0.0
         bold, mono = map(all, zip(*fonts, strict=True))
@@ -242,9 +239,9 @@ class LineReader:
         raw.FPDFText_GetLooseCharBox(self._page, index, box)
         if not turn:
             return box.left, box.right
-        one = _rotate(box.left, box.bottom, turn)[0]
-        other = _rotate(box.right, box.top, turn)[0]
-        return min(one, other), max(one, other)
+        corners = (box.left, box.bottom), (box.right, box.top)
+        left, right = sorted(_rotate(*corner, turn)[0] for corner in corners)
+        return left, right
 
 
 def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:

@@ -36,8 +36,11 @@ def drop_running_headers(pages: Sequence[list[Line]], labels: Sequence[str], bod
         labels: of each page as it is printed; empty where unknown.
         body: font size of most of the text.
     """
-    edges = [_edges(lines, len(pages)) for lines in pages]
-    lone = [_stand_apart(lines, body) for lines in pages]
+    upright = [[line for line in lines if line.turn <= 1] for lines in pages]
+    for lines in upright:
+        lines.sort(key=lambda line: -line.base)
+    edges = [_edges(lines, len(pages)) for lines in upright]
+    lone = [_stand_apart(lines, body) for lines in upright]
     least = 2 if len(pages) <= _FEW_PAGES else 3
     # The pages on which the same text, a page number, or something apart stands at a height.
     texts, numbers, apart = _Heights(), _Heights(), _Heights()
@@ -57,10 +60,9 @@ def drop_running_headers(pages: Sequence[list[Line]], labels: Sequence[str], bod
         }
         dropped |= {id(line) for line in lone[number] if apart.near(line, number) >= _APART_PAGES}
         # Only from the edge inwards: what stands inside of text is text.
-        inner = [line for line in edge if id(line) not in dropped]
-        if inner and dropped:
-            top, bottom = max(line.base for line in inner), min(line.base for line in inner)
-            dropped -= {id(line) for line in edge if bottom < line.base < top}
+        inner = [line.base for line in edge if id(line) not in dropped]
+        if inner:
+            dropped -= {id(line) for line in edge if min(inner) < line.base < max(inner)}
         if len(dropped) < len(lines):
             lines[:] = [line for line in lines if id(line) not in dropped]
 
@@ -81,10 +83,8 @@ class _Heights:
         return sum(abs(other - page) <= _NEAR for other in on)
 
 
-def _edges(lines: list[Line], pages: int) -> list[Line]:
+def _edges(upright: list[Line], pages: int) -> list[Line]:
     """The lines nearest to the top and the bottom of a page, from the top."""
-    upright = [line for line in lines if line.turn <= 1]
-    upright.sort(key=lambda line: -line.base)
     least = int(pages > _FEW_PAGES or len(upright) > _FEW_LINES)
     number = min(_EDGE_LINES, max(least, len(upright) // _LINES_EACH))
     if len(upright) <= 2 * number:
@@ -92,9 +92,8 @@ def _edges(lines: list[Line], pages: int) -> list[Line]:
     return upright[:number] + upright[len(upright) - number :]
 
 
-def _stand_apart(lines: list[Line], body: float) -> list[Line]:
+def _stand_apart(upright: list[Line], body: float) -> list[Line]:
     """The first and the last line of a page, if they are far from the text and no title."""
-    upright = sorted((line for line in lines if line.turn <= 1), key=lambda line: -line.base)
     if len(upright) < _FEW_LINES:
         return []
     return [
@@ -110,8 +109,6 @@ def _key(line: Line) -> str:
 
 def _has_number(line: Line, number: int, label: str) -> bool:
     """Whether a line is the number of its page, or begins or ends with it."""
-    words = line.text.casefold().split()
-    names = {str(number + 1), label.casefold()} - {""}
-    if words[0].strip("-–—|[]()") in names or words[-1].strip("-–—|[]()") in names:
-        return True
-    return bool(_PAGE_NUMBER.fullmatch(line.text))
+    first, *_, last = 2 * line.text.casefold().split()
+    ends = {first.strip("-–—|[]()"), last.strip("-–—|[]()")} & {str(number + 1), label.casefold()}
+    return bool(ends - {""} or _PAGE_NUMBER.fullmatch(line.text))

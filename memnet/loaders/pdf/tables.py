@@ -84,9 +84,8 @@ def _rows(lines: Sequence[Line], start: int) -> tuple[list[_Row], int]:
     """Rows with cells that stand under each other, from a line on, and where they end."""
     rows: list[_Row] = []
     index = start
-    while index < len(lines):
-        row = _row(lines, index)
-        if row is None or (rows and not _fits(rows, row)):
+    while index < len(lines) and (row := _row(lines, index)):
+        if rows and not _fits(rows[-1], row):
             break
         rows.append(row)
         index += row.lines
@@ -97,8 +96,7 @@ def _row(lines: Sequence[Line], start: int) -> _Row | None:
     first = lines[start]
     if first.mono or first.entry or first.turn % 90:
         return None
-    following = lines[start + 1] if start + 1 < len(lines) else None
-    if not first.cells and (following is None or not _may_be_cells(first, lines, start)):
+    if not first.cells and not _may_be_cells(first, lines, start):
         return None
     cells = [[_part_of(first, cell)] for cell in first.cells] or [[first]]
     index = start + 1
@@ -154,9 +152,8 @@ def _column(cells: list[list[Line]], line: Line) -> int | None:
     return None
 
 
-def _fits(rows: list[_Row], row: _Row) -> bool:
+def _fits(above: _Row, row: _Row) -> bool:
     """Whether a row stands under the one before, with two cells at least at the same places."""
-    above = rows[-1]
     size = row.cells[0][0].size
     bottom = min(cell[-1].base for cell in above.cells)
     if not 0 < bottom - row.cells[0][0].base < 3.5 * size:
@@ -217,10 +214,10 @@ def _columns(rows: list[_Row]) -> list[tuple[float, float]]:
     size = rows[0].cells[0][0].size
     for row in rows:  # cells that stand beside all of them
         for left, right in row.bounds:
-            if all(right <= other[0] or left >= other[1] for other in columns):
-                near = min(columns, key=lambda other: max(other[0] - right, left - other[1]))
-                if max(near[0] - right, left - near[1]) < size and len(row.bounds) <= len(columns):
-                    columns.remove(near)
+            distances = [max(other[0] - right, left - other[1]) for other in columns]
+            if (nearest := min(distances)) >= 0:
+                if nearest < size and len(row.bounds) <= len(columns):
+                    near = columns.pop(distances.index(nearest))
                     left, right = min(left, near[0]), max(right, near[1])
                 columns.append((left, right))
     return sorted(columns)

@@ -7,6 +7,7 @@ is read about each.
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -55,8 +56,7 @@ _YEAR = re.compile(r"\b[12]\d{3}\b")
 _LIVED_LONGER = re.compile(r"\blived (?:the )?long(?:er|est)\b")
 _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
 _LOCATED = re.compile(r"\b(?:located|situated)\b")
-# Letters by which countries are compared: "Italy" and "Italian" are the same.
-_COUNTRY_LETTERS = 4
+_COUNTRY_LETTERS = 4  # Letters by which countries are compared: "Italy" and "Italian" are the same
 # Words for the people of a country that begin otherwise than its name, and other names.
 _COUNTRIES = {
     "danish": "denmark",
@@ -82,21 +82,16 @@ _ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
 # Years within which something was, by how many of year, month and day are written.
 _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
-# Passages in which the answer to a phrase that names nothing is read.
-_MAX_PASSAGES = 5
+_MAX_PASSAGES = 5  # Passages in which the answer to a phrase that names nothing is read
 
 
 class _Side(NamedTuple):
     """What is compared of one of the two."""
 
-    subject: int
-    """The passage about it, as an index."""
-    written: str
-    """A date or a country, as read."""
-    probability: float
-    """That all that was read for it is right."""
-    passages: tuple[RankedSlot, ...]
-    """Where it was read."""
+    subject: int  # The passage about it, as an index
+    written: str  # A date or a country, as read
+    probability: float  # That all that was read for it is right
+    passages: tuple[RankedSlot, ...]  # Where it was read
 
 
 def is_comparison(question: str) -> bool:
@@ -111,17 +106,8 @@ def compare(
     """Answer which of two is the older, the later and the like, or whether something is so of both.
 
     Each of the two must be the subject of a passage, and the date or country of each must be found
-    in it or, for "the film whose director was born first", in the passage about the director.
-
-    Args:
-        question: in plain language.
-        passages: the evidence, best first.
-        reader: reads names, dates and countries.
-        look_up: finds the passage about someone who is not the subject of one given.
-
-    Returns:
-        None where the question asks for something else, or a passage or what is compared is
-        missing.
+    in it or, for "the film whose director was born first", in the passage about the director, which
+    ``look_up`` finds. None where the question asks for something else, or something is missing.
     """
     pair = pair_of(question, passages)
     if pair is None:
@@ -142,25 +128,23 @@ def compare(
     return None
 
 
+@dataclass(frozen=True)
 class _Comparison:
     """Two things, and where to read about them."""
 
-    def __init__(
-        self,
-        indices: tuple[int, int],
-        passages: Sequence[RankedSlot],
-        reader: Reader,
-        look_up: LookUp,
-    ) -> None:
-        self._indices = indices
-        self._passages = passages
-        self._reader = reader
-        self._look_up = look_up
-        self.both = tuple(passages[index] for index in indices)
+    indices: tuple[int, int]
+    passages: Sequence[RankedSlot]
+    reader: Reader
+    look_up: LookUp
+
+    @property
+    def both(self) -> tuple[RankedSlot, ...]:
+        """The passages about them."""
+        return tuple(self.passages[index] for index in self.indices)
 
     def one_of(self, index: int, probability: float, sides: Sequence[_Side] = ()) -> Compared:
         """One of the two as the outcome, its own passage first."""
-        subject = self._passages[index]
+        subject = self.passages[index]
         other = next(item for item in self.both if item is not subject)
         read = [item for side in sides for item in side.passages]
         return Compared(subject.subject, index, probability, (subject, other, *read))
@@ -206,17 +190,15 @@ class _Comparison:
         ]
         for one, other in ((0, 1), (1, 0)):
             if lives[one][0] > lives[other][1]:
-                return self.one_of(self._indices[one], _probability((*born, *died)))
+                return self.one_of(self.indices[one], _probability((*born, *died)))
         return None
 
     def _read(self, asks: str, role: str | None = None) -> list[_Side]:
-        """What is compared of each of the two; empty if it is not read for both.
+        """What is compared of each of the two, asked by ``asks``; empty if not read for both.
 
-        Args:
-            asks: the question about each, with a place for the name.
-            role: the question that leads from each to the one whose date or country counts.
+        The question ``role`` leads from each to the one whose date or country counts.
         """
-        about = [windows_of_source(index, self._passages) for index in self._indices]
+        about = [windows_of_source(index, self.passages) for index in self.indices]
         names, probabilities = [item.subject for item in self.both], [1.0, 1.0]
         if role is not None:
             people = self._read_each([role.format(name) for name in names], about)
@@ -232,7 +214,7 @@ class _Comparison:
         if read is None:
             return []
         return [
-            _Side(self._indices[n], one.text, probabilities[n] * one.score, tuple(about[n][:1]))
+            _Side(self.indices[n], one.text, probabilities[n] * one.score, tuple(about[n][:1]))
             for n, one in enumerate(read)
         ]
 
@@ -240,17 +222,17 @@ class _Comparison:
         self, questions: Sequence[str], about: Sequence[Sequence[RankedSlot]]
     ) -> list[Candidate] | None:
         """The answers to a question about each, read at the same time; None without both."""
-        pending = in_background(read_best, questions[1], about[1], self._reader)
-        answers = [read_best(questions[0], about[0], self._reader), pending.result()]
+        pending = in_background(read_best, questions[1], about[1], self.reader)
+        answers = [read_best(questions[0], about[0], self.reader), pending.result()]
         found = [one for one in answers if one is not None]
         return found if len(found) == len(answers) else None
 
     def _about(self, name: str, asks: str) -> list[RankedSlot]:
         """The passages about a name, among those given or else in the memory."""
-        passages = self._passages
+        passages = self.passages
         indices = passages_titled(name, passages)
         if not indices:
-            passages = self._look_up(asks.format(name))
+            passages = self.look_up(asks.format(name))
             indices = passages_titled(name, passages)
         return [passages[index] for index in indices]
 
@@ -318,28 +300,21 @@ def _date(written: str) -> tuple[int, ...] | None:
     return (one.year, one.month) if one.day != other.day else (one.year, one.month, one.day)
 
 
-class EnglishDecomposer:
-    """Finds phrases that stand for something, and comparisons; a ``Decomposer``.
+def sub_question(
+    question: str, passages: Sequence[RankedSlot], resolved: Resolved | None
+) -> SubQuestion | None:
+    """The phrase that stands for something, to be answered first; None without one.
 
     A role ("the builder of the Orre Light") is read in the passage about what it names. What is
     described otherwise ("the river that the Orre runs into") is read in the best passages.
+    ``resolved`` says how the last part was answered, whose answer stands in its place.
     """
-
-    def next(
-        self, question: str, passages: Sequence[RankedSlot], resolved: Resolved | None
-    ) -> SubQuestion | None:
-        """The phrase of a question that stands for something."""
-        question = expanded_kin(question)
-        known = (
-            [] if resolved is None or resolved.about is None else [(resolved.name, resolved.about)]
-        )
-        phrase = phrase_of(question, passages, known)
-        if phrase is None:
-            return None
-        about = phrase.about
-        where = passages[:_MAX_PASSAGES] if about is None else windows_of_source(about, passages)
-        before, after = question[: phrase.start], question[phrase.end :]
-        return SubQuestion(phrase.question, tuple(where), about, before, after)
-
-    is_comparison = staticmethod(is_comparison)
-    compare = staticmethod(compare)
+    question = expanded_kin(question)
+    known = [] if resolved is None or resolved.about is None else [(resolved.name, resolved.about)]
+    phrase = phrase_of(question, passages, known)
+    if phrase is None:
+        return None
+    about = phrase.about
+    where = passages[:_MAX_PASSAGES] if about is None else windows_of_source(about, passages)
+    before, after = question[: phrase.start], question[phrase.end :]
+    return SubQuestion(phrase.question, tuple(where), about, before, after)

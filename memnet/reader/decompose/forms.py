@@ -96,10 +96,9 @@ class Phrase(NamedTuple):
 
     start: int
     end: int
-    question: str
-    """That asks what it stands for."""
+    question: str  # That asks what it stands for
+    # Index of the passage about what it names; None for a clause that describes something
     about: int | None
-    """Index of the passage about what it names; None for a clause that describes something."""
 
 
 def expanded_kin(question: str) -> str:
@@ -120,15 +119,16 @@ def phrase_of(
 ) -> Phrase | None:
     """The phrase of a question to be resolved first; None where it needs none.
 
-    Args:
-        question: in plain language.
-        passages: the evidence; what a role is a role of must be the subject of one.
-        known: other names, with the indices of the passages about them.
+    What a role is a role of must be the subject of a passage, or a ``known`` name with its index.
     """
     names = {(item.subject, index) for index, item in enumerate(passages)} | set(known)
     found = _role(question, [pair for pair in names if len(normalise(pair[0])) > 1])
     found = found or _clause(question)
-    return None if found is None or _asks_for(question, found) else found
+    if found is None:
+        return None
+    # The question may ask for nothing but what the phrase stands for.
+    rest = f"{question[: found.start]} {question[found.end :]}".strip(" ?.")
+    return None if _ALONE.fullmatch(rest) else found
 
 
 def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
@@ -151,13 +151,13 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
                 start, end, role = before.start(), match.end(), before.group(1)
             else:
                 continue
-            if _is_role(role.lower()):
-                return Phrase(start, end, _role_question(role.lower(), name), index)
+            role = role.lower()
+            if role in ROLES:
+                return Phrase(start, end, ROLES[role].format(name), index)
+            if role in _THINGS or _is_person(role):
+                asked = f"{_question_word(role)} is the {role} of {name}?"
+                return Phrase(start, end, asked, index)
     return None
-
-
-def _is_role(word: str) -> bool:
-    return word in ROLES or word in _THINGS or _is_person(word)
 
 
 def _is_person(word: str) -> bool:
@@ -186,28 +186,14 @@ def _clause(question: str) -> Phrase | None:
     return Phrase(start, end, f"{_question_word(kind)} is {words}?", None)
 
 
-def _asks_for(question: str, phrase: Phrase) -> bool:
-    """Whether the question asks for nothing but what the phrase stands for."""
-    rest = f"{question[: phrase.start]} {question[phrase.end :]}".strip(" ?.")
-    return _ALONE.fullmatch(rest) is not None
-
-
-def _role_question(role: str, name: str) -> str:
-    if role in ROLES:
-        return ROLES[role].format(name)
-    return f"{_question_word(role)} is the {role} of {name}?"
-
-
-# Stands for a name.
-MASK = "\0"
+MASK = "\0"  # Stands for a name
 # Probability that what is found of both is true: it was for 42 of 46 training questions. Where it
 # was not found, the answer was "no" for 21 of 44: not finding it tells nothing.
 BOTH_PROBABILITY = 0.9
 # Probability that the one of which more is found is right: it was for 29 of 32 training questions.
 ONE_PROBABILITY = 0.9
 _STEM_LETTERS = 5
-# Min. share of the stems of a claim that the passages about each have to contain.
-_MIN_SHARE = 0.5
+_MIN_SHARE = 0.5  # Min. share of the stems of a claim that the passages about each have to contain.
 # Characters next to a name that are matched, so that no expression can be slow.
 _CONTEXT = 60
 _PREPOSITION = r"(?:to|from|in|at|with|by|for|near|on|into|of|about|between|before|after)"
@@ -263,34 +249,24 @@ _FUNCTION_WORDS = re.compile(
 class Pair(NamedTuple):
     """What a question asks about two things."""
 
-    indices: tuple[int, int]
-    """The passages about the two."""
-    masked: str
-    """The question with a mask for each of their names."""
-    choice: bool
-    """Whether one of the two is asked for; else, whether something is true of both."""
+    indices: tuple[int, int]  # The passages about the two
+    masked: str  # The question with a mask for each of their names
+    choice: bool  # Whether one of the two is asked for; else, whether something is true of both
 
 
 class _Claim(NamedTuple):
     """What a question asks about two things, by its stems but for their names."""
 
     stems: frozenset[str]
-    names: frozenset[str]
-    """Those that are of names or numbers."""
-    found: tuple[frozenset[str], frozenset[str]]
-    """Those that the passages about each contain."""
+    names: frozenset[str]  # Those that are of names or numbers
+    found: tuple[frozenset[str], frozenset[str]]  # Those that the passages about each contain
 
 
 def pair_of(question: str, passages: Sequence[RankedSlot]) -> Pair | None:
-    """The two things that a question is about.
+    """The two things that a question is about, each of which must be the subject of a passage.
 
-    Args:
-        question: in plain language.
-        passages: the evidence; each of the two must be the subject of one.
-
-    Returns:
-        None where the question asks for something else ("Which ship sailed between Orre and
-        Kestle?"), denies something, or one of the two is missing.
+    None where the question asks for something else ("Which ship sailed between Orre and Kestle?"),
+    denies something, or one of the two is missing.
     """
     indices = passages_named(question, passages)
     if len(indices) != 2:
@@ -353,10 +329,7 @@ def both_attested(pair: Pair, passages: Sequence[RankedSlot]) -> bool:
     """Whether it is found of both: "Are Ann Orre and Bo Rank both Dutch poets?".
 
     It is if the passages about each contain at least half of the question's other stems, and all
-    of those that are of names ("Dutch").
-
-    Returns:
-        False also where the question compares the two, or claims nothing of them.
+    of those that are of names ("Dutch"); not where it compares the two, or claims nothing of them.
     """
     if _COMPARES.search(pair.masked) or not _BOTH.search(pair.masked):
         return False
@@ -367,13 +340,10 @@ def both_attested(pair: Pair, passages: Sequence[RankedSlot]) -> bool:
 
 
 def one_attested(pair: Pair, passages: Sequence[RankedSlot]) -> int | None:
-    """Of which of two it is found: "Which poet was Dutch, Ann Orre or Bo Rank?".
+    """Of which of two it is found, as an index: "Which poet was Dutch, Ann Orre or Bo Rank?".
 
     It is the one whose passages contain more of the question's other stems; names count twice.
-
-    Returns:
-        The index of its passage; None where the question asks for a degree, or as much is found
-        about both.
+    None where the question asks for a degree, or as much is found about both.
     """
     claim = None if _DEGREE.search(pair.masked) else _claim(pair, passages)
     if claim is None:

@@ -50,12 +50,10 @@ _NEGATIVE_ANSWER = re.compile(
 )
 
 
-# Words are compared by their first letters: "work", "works" and "worked" agree.
-_STEM_LETTERS = 4
+_STEM_LETTERS = 4  # Words are compared by their first letters: "work", "works" and "worked" agree
 # Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts".
 _MIN_PREFIX = 4
-# Stands for an answer that an earlier sentence of the same source names.
-_COREFERENT = " there "
+_COREFERENT = " there "  # Stands for an answer that an earlier sentence of the same source names
 
 
 class Clause(NamedTuple):
@@ -70,19 +68,14 @@ class _Denial(NamedTuple):
     """A clause that denies something."""
 
     slot: Slot
-    sentence: tuple[int, int]
-    """Span of its sentence in the slot."""
-    clause: tuple[int, int]
-    """Its own span."""
-    text: str
-    """The clause, normalised, between spaces."""
-    shared: frozenset[str]
-    """Stems of the question that its sentence or its title contains."""
-    predicate: bool
-    """Whether the clause shares a stem with the question that is of no name."""
+    sentence: tuple[int, int]  # Span of its sentence in the slot
+    clause: tuple[int, int]  # Its own span
+    text: str  # The clause, normalised, between spaces
+    shared: frozenset[str]  # Stems of the question that its sentence or its title contains
+    predicate: bool  # Whether the clause shares a stem with the question that is of no name
+    # Whether it denies what the question asks about, and not only one answer: it has all of the
+    # question's stems and no others
     whole: bool
-    """Whether it denies what the question asks about, and not only one answer: it has all of the
-    question's stems and no others."""
 
 
 def negated(text: str) -> bool:
@@ -98,25 +91,22 @@ def is_negative(answer: str) -> bool:
 def clauses(text: str, question: str = "") -> list[Clause]:
     """The clauses of a text, in order.
 
-    Args:
-        text: one sentence or many.
-        question: as asked; where it asks about the past, what is no longer true is not denied.
+    Where the question asks about the past, what is no longer true is not denied.
     """
     if not negated(text):
         return [Clause(0, len(text), denied=False)]
     past = _PAST.search(question) is not None and not _PRESENT.search(question)
-    return [
-        Clause(start, end, denied=_denies(text[start:end], past)) for start, end in _spans(text)
-    ]
+    found: list[Clause] = []
+    for start, end in _spans(text):
+        clause = text[start:end]
+        denied = _NEVER.search(clause) or (not past and _NO_LONGER.search(clause))
+        found.append(Clause(start, end, denied=bool(denied)))
+    return found
 
 
 def without_denied(text: str) -> str:
     """A text without its denied clauses."""
     return " ".join(text[one.start : one.end] for one in clauses(text) if not one.denied)
-
-
-def _denies(clause: str, past: bool) -> bool:
-    return bool(_NEVER.search(clause) or (not past and _NO_LONGER.search(clause)))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

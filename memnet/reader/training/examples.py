@@ -15,6 +15,7 @@ from memnet.io import read_json_lines
 from memnet.learning.evaluation import Askable
 from memnet.reader.network import Right
 from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
+from memnet.storage import MemoryStore, Slot
 from memnet.text.names import normalise
 from memnet.types import Evidence
 
@@ -37,11 +38,11 @@ _WORD = re.compile(r"\w+")
 # Shares of the questions that are changed while training.
 _WITHOUT_ANSWER = 0.12  # Several passages: those with the answer are removed
 _ONLY_DISTRACTORS = 0.08  # One passage: only distractors are read
-# One passage: the question is changed so that the passage does not answer it.
-_UNANSWERABLE = 0.08
+_UNANSWERABLE = 0.08  # One passage: the question is changed so that the passage does not answer it
 _NO_DISTRACTORS = 0.35  # One passage: read without distractors
 _SHUFFLED = 0.4  # Distractors that stand anywhere rather than last
 _MAX_DISTRACTORS = 4
+_FETCHED = 1000  # Slots that are fetched at once
 
 
 class ReaderPassage(BaseModel):
@@ -69,6 +70,18 @@ class ReaderExample(BaseModel):
     passages: tuple[ReaderPassage, ...] = Field(min_length=1)
     others: tuple[ReaderPassage, ...] = ()
     """Distractors: passages without the answer, some of which are read as well."""
+
+
+def passage_of(found: Slot | Evidence) -> ReaderPassage:
+    """A passage of a memory, to read."""
+    return ReaderPassage(title=found.title, text=found.text)
+
+
+def stored_passages(store: MemoryStore) -> Iterator[Slot]:
+    """All passages of a memory, in the order in which they came."""
+    ids = store.passage_ids().tolist()
+    for start in range(0, len(ids), _FETCHED):
+        yield from store.fetch(ids[start : start + _FETCHED])
 
 
 class Packed(Protocol):
@@ -117,7 +130,7 @@ def retrieve_distractors(
     for example in examples:
         right = {" ".join(one.text.split()) for one in example.passages}
         distractors = tuple(
-            ReaderPassage(title=found.title, text=found.text)
+            passage_of(found)
             for found in memory.ask(example.question).evidence
             if " ".join(found.text.split()) not in right and not _answers(found, example.answers)
         )
@@ -134,8 +147,7 @@ def packed_example(
 ) -> PackedExample | None:
     """Pack an example with some of its distractors, in a random order.
 
-    Returns:
-        None where no right answer stands in its passages.
+    None where no right answer stands in its passages.
     """
     example = _sometimes_unanswerable(example, rng)
     short = example.answers[0].casefold() if example.answers else ""

@@ -155,10 +155,7 @@ def _mean_weights(one: Path, other: Path) -> dict[str, Tensor]:
 
 
 class _ReaderTask:
-    """Reading passages, as a task for the training loop.
-
-    A *pass* over all examples is cut into epochs of the loop.
-    """
+    """Reading passages, as a task for the training loop; epochs are parts of a *pass* over all."""
 
     def __init__(
         self,

@@ -2,13 +2,15 @@
 
 import io
 import zipfile
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 import pytest
 
-from memnet.errors import InputError, Problem
+from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
+from tests.unit.loaders.parsed import check
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 SPACES = (
@@ -20,7 +22,7 @@ SPACES = (
 )
 
 
-def package(parts: dict[str, str]) -> bytes:
+def package(parts: Mapping[str, str | bytes]) -> bytes:
     """A zip file of parts."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -29,12 +31,21 @@ def package(parts: dict[str, str]) -> bytes:
     return file.getvalue()
 
 
+def edited(data: bytes, edit: Callable[[str], str], part: str = "") -> bytes:
+    """A package of which one part is changed, or all."""
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    parts = {name: archive.read(name) for name in archive.namelist()}
+    for name in [part] if part else parts:
+        parts[name] = edit(parts[name].decode("latin-1")).encode("latin-1")
+    return package(parts)
+
+
 def relations(*entries: tuple[str, str, str]) -> str:
     """A part of relations: id, kind and target; a target with ":" is external."""
+    mode = {"hyperlink": 'TargetMode="External"'}
     rows = "".join(
-        f'<Relationship Id="{identifier}" Type="{OFFICE}/{kind}" Target="{target}"'
-        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if kind == 'hyperlink' else ''}/>"
-        for identifier, kind, target in entries
+        f'<Relationship Id="{name}" Type="{OFFICE}/{kind}" Target="{to}" {mode.get(kind, "")}/>'
+        for name, kind, to in entries
     )
     space = "http://schemas.openxmlformats.org/package/2006/relationships"
     return f'<Relationships xmlns="{space}">{rows}</Relationships>'
@@ -42,20 +53,10 @@ def relations(*entries: tuple[str, str, str]) -> str:
 
 def read(module: ModuleType, data: bytes, name: str = "my_file.docx") -> ParsedDocument:
     """The one document of a file, after checks that hold for each."""
-    (document,) = [item for item in module.load(SourceFile(name, data)) if not problem(item)]
-    assert isinstance(document, ParsedDocument)
-    end = 0
-    for block in document.blocks:
-        assert end <= block.start < block.end <= len(document.text)
-        end = block.end
-        assert document.text[block.start : block.end].strip()
-        for cell in block.cells:
-            assert block.start <= cell.start < cell.end <= block.end
+    items = module.load(SourceFile(name, data))
+    (document,) = [item for item in items if isinstance(item, ParsedDocument)]
+    check(document, name)
     return document
-
-
-def problem(item: ParsedDocument | Problem) -> bool:
-    return isinstance(item, Problem)
 
 
 def shown(document: ParsedDocument) -> list[str]:
@@ -64,6 +65,14 @@ def shown(document: ParsedDocument) -> list[str]:
         f"{block.kind}{block.level or ''}: {document.text[block.start : block.end]}"
         for block in document.blocks
     ]
+
+
+def survives_damage(module: ModuleType, data: bytes) -> None:
+    try:
+        items = list(module.load(SourceFile("a", data)))
+    except InputError:
+        return
+    assert any(isinstance(item, ParsedDocument) for item in items)
 
 
 def refused(module: ModuleType, data: bytes, message: str) -> None:

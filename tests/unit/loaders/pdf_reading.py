@@ -1,9 +1,11 @@
 """Pages that the tests of PDF files share, and what is read of them."""
 
+from typing import Any
+
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile
-from memnet.loaders.pdf import load
-from tests.unit.loaders.pdf_writer import Page
+from tests.unit.loaders import parsed
+from tests.unit.loaders.parsed import only
+from tests.unit.loaders.pdf_writer import Page, write_pdf
 
 PROSE = [
     "The harbour of Kestle was built in the year 1871 by the",
@@ -14,10 +16,9 @@ PROSE = [
 ]
 
 
-def read(data: bytes, name: str = "harbour.pdf") -> ParsedDocument:
-    (document,) = load(SourceFile(name, data))
-    assert isinstance(document, ParsedDocument)
-    return document
+def read(*pages: Page, name: str = "harbour.pdf", **options: Any) -> ParsedDocument:
+    """What is read of pages, written with options of ``write_pdf``."""
+    return only(parsed.read(name, write_pdf(pages, **options)))
 
 
 def blocks(document: ParsedDocument, *kinds: str) -> list[str]:
@@ -39,10 +40,10 @@ def prose(page: Page, y: float = 700, x: float = 72) -> Page:
     return page.lines(x, y, PROSE)
 
 
-def table(page: Page, y: float, rows: list[list[str]]) -> Page:
+def table(page: Page, y: float, rows: list[list[str]], head: str = "bold") -> Page:
     for number, row in enumerate(rows):
         for column, text in enumerate(row):
-            page.text(72 + 110 * column, y - 14 * number, text, 10, "body" if number else "bold")
+            page.text(72 + 110 * column, y - 14 * number, text, 10, "body" if number else head)
     return page
 
 

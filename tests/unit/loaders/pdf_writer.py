@@ -111,27 +111,25 @@ def _add_outline(
     objects: list[str], outline: Sequence[tuple[str, int, int]], kids: Sequence[int]
 ) -> int:
     root = len(objects) + 1
-    objects.append("")
-    ids = [root + 1 + number for number in range(len(outline))]
+    ids = range(root + 1, root + 1 + len(outline))
+    above = [root]  # of each level the last entry so far, below the root
+    children: dict[int, list[int]] = {own: [] for own in (root, *ids)}
     parents: list[int] = []
-    for number, (_, level, _) in enumerate(outline):
-        above = [ids[other] for other in range(number) if outline[other][1] == level - 1]
-        parents.append(above[-1] if level else root)
-    children = {
-        parent: [own for own, above in zip(ids, parents, strict=True) if above == parent]
-        for parent in parents
-    }
+    for own, (_, level, _) in zip(ids, outline, strict=True):
+        parents.append(above[level])
+        children[above[level]].append(own)
+        above[level + 1 :] = [own]
+
+    def ends(parent: int) -> str:
+        found = children[parent]
+        return f"/First {found[0]} 0 R /Last {found[-1]} 0 R" if found else ""
+
+    objects.append(f"<< /Type /Outlines {ends(root)} >>")
     for own, parent, (title, _, page) in zip(ids, parents, outline, strict=True):
-        siblings = children[parent]
-        place = siblings.index(own)
         links = f"/Parent {parent} 0 R /Dest [{kids[page]} 0 R /Fit]"
-        if place + 1 < len(siblings):
-            links += f" /Next {siblings[place + 1]} 0 R"
-        if own in children:
-            links += f" /First {children[own][0]} 0 R /Last {children[own][-1]} 0 R"
-        objects.append(f"<< /Title ({title}) {links} >>")
-    first, last = children[root][0], children[root][-1]
-    objects[root - 1] = f"<< /Type /Outlines /First {first} 0 R /Last {last} 0 R >>"
+        for following in [one for one in children[parent] if one > own][:1]:
+            links += f" /Next {following} 0 R"
+        objects.append(f"<< /Title ({title}) {links} {ends(own)} >>")
     return root
 
 

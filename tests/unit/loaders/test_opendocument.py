@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.errors import InputError
-from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile
 from memnet.loaders.office import opendocument
-from tests.unit.loaders.office import package, read, refused, shown
+from tests.unit.loaders.office import package, read, refused, shown, survives_damage
 
 SPACES = (
     'xmlns:office="urn:o" xmlns:text="urn:t" xmlns:style="urn:s" xmlns:table="urn:tb" '
@@ -120,13 +117,16 @@ def test_tables_name_the_columns_of_their_cells() -> None:
 
     covered = "<table:covered-table-cell/>"
     down = 'table:number-rows-spanned="2"'
+
+    def row(*cells: str, extra: str = "") -> str:
+        return f"<table:table-row {extra}>{''.join(cells)}</table:table-row>"
+
+    head = row(cell("Plan"), cell("Price"), cell("Space"))
     rows = (
-        f"<table:table-header-rows><table:table-row>{cell('Plan')}{cell('Price')}{cell('Space')}"
-        "</table:table-row></table:table-header-rows>"
-        f"<table:table-row>{cell('Basic', down)}{cell('$4')}{cell('1 TB')}</table:table-row>"
-        f"<table:table-row>{covered}{cell('$5')}{cell('2 TB')}</table:table-row>"
-        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/>'
-        "</table:table-row>"
+        f"<table:table-header-rows>{head}</table:table-header-rows>"
+        + row(cell("Basic", down), cell("$4"), cell("1 TB"))
+        + row(covered, cell("$5"), cell("2 TB"))
+        + row("<table:table-cell/>", extra='table:number-rows-repeated="1048570"')
     )
     document = read(opendocument, odt(f"<table:table>{rows}</table:table>"))
     assert shown(document) == [
@@ -139,11 +139,8 @@ def test_metadata_and_titles() -> None:
     meta = f"<office:document-meta {SPACES}>{META}</office:document-meta>"
     document = read(opendocument, odt(p("Shown", "Title"), **{"meta.xml": meta}))
     assert document.title == "Shown"
-    assert document.metadata == {
-        "author": "Ann",
-        "keywords": ["tax", "law"],
-        "modified": "2024-03-01",
-    }
+    given = {"author": "Ann", "keywords": ["tax", "law"], "modified": "2024-03-01"}
+    assert document.metadata == given
     assert read(opendocument, odt(p("Text"), **{"meta.xml": meta})).title == "Given"
     assert read(opendocument, odt(h("Opening", 3) + p("Text"))).title == "Opening"
     assert read(opendocument, odt(p("Text")), "my_file.odt").title == "my file"
@@ -203,8 +200,4 @@ def test_damage_beside_the_text_costs_nothing_of_it(part: str) -> None:
 @given(st.binary(max_size=200), st.integers(0, 1500))
 def test_damage_is_refused_or_read(noise: bytes, at: int) -> None:
     whole = odt(h("Heading", 1) + p("Text"))
-    try:
-        items = list(opendocument.load(SourceFile("a", whole[:at] + noise + whole[at:])))
-    except InputError:
-        return
-    assert any(isinstance(found, ParsedDocument) for found in items)
+    survives_damage(opendocument, whole[:at] + noise + whole[at:])

@@ -1,8 +1,6 @@
 """Presentations: slides in order, with titles, lists, tables, charts and notes."""
 
 import io
-import re
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +14,7 @@ from memnet.errors import Problem
 from memnet.loaders import package as zip_package
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.office import pptx
-from tests.unit.loaders.office import SPACES, package, read, refused, shown
+from tests.unit.loaders.office import SPACES, edited, read, refused, shown
 
 TITLE_SLIDE, BULLETS, SECTION, TITLE_ONLY, BLANK = 0, 1, 2, 5, 6
 
@@ -37,10 +35,9 @@ def texts(*lines: str) -> Callable[[Any], None]:
 
     def fill(slide: Any) -> None:
         for holder, given in zip(slide.placeholders, lines, strict=False):
-            holder.text = re.sub("\t", "", given)
-            for paragraph, line in zip(
-                holder.text_frame.paragraphs, given.split("\n"), strict=True
-            ):
+            holder.text = given.replace("\t", "")
+            split = given.split("\n")
+            for paragraph, line in zip(holder.text_frame.paragraphs, split, strict=True):
                 paragraph.level = line.count("\t")
 
     return fill
@@ -52,29 +49,15 @@ def box(slide: Any, text: str, top: int = 3_000_000) -> Any:
     return found
 
 
-def edited(data: bytes, part: str, edit: Callable[[str], str]) -> bytes:
-    """A package of which one part is changed."""
-    archive = zipfile.ZipFile(io.BytesIO(data))
-    parts = {name: archive.read(name).decode("latin-1") for name in archive.namelist()}
-    parts[part] = edit(parts[part])
-    return package({name: text.encode("latin-1") for name, text in parts.items()})  # type: ignore[misc]
-
-
 def test_slides_stand_in_the_order_they_are_shown() -> None:
-    document = read(
-        pptx,
-        deck(
-            (TITLE_SLIDE, texts("Welcome", "of Kestle")), (BULLETS, texts("Ports", "One\n\tUnder"))
-        ),
-    )
+    first = TITLE_SLIDE, texts("Welcome", "of Kestle")
+    document = read(pptx, deck(first, (BULLETS, texts("Ports", "One\n\tUnder"))))
     assert shown(document) == [
         "heading1: Welcome", "paragraph: of Kestle",
         "heading2: Ports", "item: - One", "item1: - Under",
     ]  # fmt: skip
-    assert [(block.place, block.opens) for block in document.blocks] == [
-        ("slide 1", True), ("slide 1", False),
-        ("slide 2", True), ("slide 2", False), ("slide 2", False),
-    ]  # fmt: skip
+    assert [block.place for block in document.blocks] == ["slide 1"] * 2 + ["slide 2"] * 3
+    assert [block.opens for block in document.blocks] == [True, False, True, False, False]
     assert document.title == "Welcome"
 
 
@@ -100,7 +83,7 @@ def test_lists_are_numbered_per_level() -> None:
             )
         return xml
 
-    assert shown(read(pptx, edited(data, "ppt/slides/slide1.xml", number))) == [
+    assert shown(read(pptx, edited(data, number, "ppt/slides/slide1.xml"))) == [
         "item: 3. a", "item1: c) b", "item1: (IV) c", "item: 4. d", "paragraph: e", "item: 1 f",
         "item: - g", "item: - typed",
     ]  # fmt: skip
@@ -174,9 +157,9 @@ def test_what_can_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(pptx, deck(), "holds no text")
     whole = deck((TITLE_ONLY, texts("One")), (TITLE_ONLY, texts("Two")))
     refused(pptx, whole[:-50], "not a complete zip package")
-    other = edited(whole, "ppt/presentation.xml", lambda _: f"<w:document {SPACES}/>")
+    other = edited(whole, lambda _: f"<w:document {SPACES}/>", "ppt/presentation.xml")
     refused(pptx, other, "holds a 'document'; expected a PowerPoint presentation")
-    broken = edited(whole, "ppt/slides/slide2.xml", lambda _: "<broken")
+    broken = edited(whole, lambda _: "<broken", "ppt/slides/slide2.xml")
     items = list(pptx.load(SourceFile("a.pptx", broken)))
     assert [item.where for item in items if isinstance(item, Problem)] == ["a.pptx, slide 2"]
     monkeypatch.setattr(zip_package, "MAX_PACKAGE", 1000)

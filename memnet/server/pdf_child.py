@@ -7,9 +7,7 @@ pages as JSON, or the picture of one as a PNG file.
 import io
 import json
 import math
-import os
 import re
-import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ import pypdfium2.raw as raw
 from numpy.typing import NDArray
 from PIL import Image
 
-from memnet.runtime.process import limit_process
+from memnet.runtime.process import limit_process, own_streams
 
 _WORD = re.compile(r"\S+")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -46,37 +44,26 @@ def words(text: str) -> list[Word]:
 
 
 def find_words(stored: Sequence[Word], page: Sequence[Word], start: int, end: int) -> list[int]:
-    """Which words of a page are those of a span of its stored text.
+    """Which words of a page, by rising index, are those of a span of its stored text.
 
-    Args:
-        stored: the words of the part of the text that stands on this page.
-        page: the words of the page, in the order of the file.
-        start: of the span in the stored text.
-        end: of the span.
-
-    Returns:
-        Indices of ``page``, rising.
+    ``stored`` are the words of the part of the text that stands on this page, ``page`` the words of
+    the page in the order of the file.
     """
     span = [index for index, word in enumerate(stored) if word.start < end and word.end > start]
     if not span:
         return []
     texts = [word.text for word in page]
     wanted = [stored[index].text for index in span]
-    places = _occurrences(wanted, texts)
+    places = [
+        first
+        for first in range(len(texts) - len(wanted) + 1)
+        if texts[first] == wanted[0] and texts[first : first + len(wanted)] == wanted
+    ]
     if len(places) != 1:
         aligned = _aligned(stored, page, set(span))
         if aligned or not places:
             return aligned
     return [places[0] + offset for offset in range(len(wanted))]
-
-
-def _occurrences(wanted: list[str], texts: list[str]) -> list[int]:
-    """Where some words stand one after the other."""
-    return [
-        first
-        for first in range(len(texts) - len(wanted) + 1)
-        if texts[first] == wanted[0] and texts[first : first + len(wanted)] == wanted
-    ]
 
 
 def _aligned(stored: Sequence[Word], page: Sequence[Word], span: set[int]) -> list[int]:
@@ -106,10 +93,8 @@ _MARGIN = 1.0  # points around a marked word
 
 def main() -> None:
     """Answer the request."""
-    request = json.load(sys.stdin)
-    # Libraries must not print into the answer.
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    requests, answers = own_streams()
+    request = json.load(requests)
     limit_process(request["memory"], request["seconds"])
     document = pdfium.PdfDocument(request["path"])
     if request["page"] is None:
@@ -177,13 +162,7 @@ def _word_boxes(
         found = [page.get_charbox(index, loose=True) for index in indices if index >= 0]
         if found:
             lefts, bottoms, rights, tops = zip(*found, strict=True)
-            boxes.append(
-                (
-                    min(lefts) - _MARGIN,
-                    min(bottoms) - _MARGIN,
-                    max(rights) + _MARGIN,
-                    max(tops) + _MARGIN,
-                )
-            )
+            left, bottom = min(lefts) - _MARGIN, min(bottoms) - _MARGIN
+            boxes.append((left, bottom, max(rights) + _MARGIN, max(tops) + _MARGIN))
         start += len(part) + 1
     return boxes

@@ -1,17 +1,22 @@
-"""Routes that answer, about statements, and about the server and its memory as a whole."""
+"""Routes that answer, about statements and facts, and about the memory as a whole."""
 
 import time
 from collections.abc import AsyncIterator
+from itertools import islice
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from memnet.engine import Engine
+from memnet.facts.linking import link
 from memnet.server.errors import describe, error_body
 from memnet.server.metrics import Metrics
 from memnet.server.values import (
     AskRequest,
+    FactEdge,
+    FactGraph,
+    FactNode,
     Found,
     Health,
     History,
@@ -21,13 +26,20 @@ from memnet.server.values import (
     json_response,
 )
 from memnet.server.work import Work
+from memnet.storage import MemoryStore, Scope, Slot
+from memnet.text.checks import check_namespace, check_text
+from memnet.text.names import symbol
 from memnet.types import Answer, Statement, StoreInfo, TellReport, UndoReport
 
 _MAX_STATEMENTS = 1000
+_MAX_HOPS = 4
+_MAX_NODES = 1000
+# That are looked at for each node that is wanted: more lead to the same ones mostly.
+_FACTS_PER_NODE = 20
 
 
 def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
-    """``POST /ask``, ``/ask/stream``, ``/search``; ``GET /history, /info, /healthz, /metrics``."""
+    """``POST /ask``, ``/ask/stream`` and ``/search``, and all ``GET`` but those of sources."""
     routes = APIRouter()
 
     def answer(asked: AskRequest) -> Answer:
@@ -51,8 +63,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
             try:
                 answered = await work.answer(answer, asked)
             except Exception as error:
-                _, message, kind = describe(error)
-                yield _event("error", error_body(message, kind))
+                yield _event("error", error_body(*describe(error)))
                 return
             for hop in answered.hops:
                 yield _event("hop", hop.model_dump_json())
@@ -90,6 +101,22 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
         found = await work.read(find, subject, query, namespace, limit)
         return json_response(History(statements=found))
 
+    def around(entity: str, hops: int, namespace: str | None, limit: int) -> FactGraph:
+        check_text(entity, "the entity", engine.config.limit.question)
+        check_namespace(namespace, engine.config.limit)
+        with engine.store.reading():
+            return _neighbourhood(engine.store, entity, hops, namespace, limit)
+
+    @routes.get("/facts", response_model=FactGraph)
+    async def facts(
+        entity: str,
+        hops: Annotated[int, Query(ge=1, le=_MAX_HOPS)] = 1,
+        namespace: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=_MAX_NODES)] = 60,
+    ) -> Response:
+        """The facts around an entity, with at most ``limit`` nodes."""
+        return json_response(await work.read(around, entity, hops, namespace, limit))
+
     @routes.get("/info", response_model=StoreInfo)
     async def info() -> Response:
         """What the memory holds: the object that ``memnet info --json`` prints."""
@@ -113,6 +140,41 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
 def _event(name: str, data: str) -> str:
     """A server-sent event (HTML standard, 9.2); its data is JSON, which has no line ends."""
     return f"event: {name}\ndata: {data}\n\n"
+
+
+def _neighbourhood(
+    store: MemoryStore, entity: str, hops: int, namespace: str | None, limit: int
+) -> FactGraph:
+    """Facts reachable from the entities that a text names, breadth first."""
+    scope = Scope(namespace, kinds=frozenset({"facts"}))
+    mentions = link(entity, store.facts.subjects).mentions
+    labels: dict[str, str] = {}
+    edges: dict[tuple[str, str, str], FactEdge] = {}
+    frontier = [name for mention in mentions for name in mention.names]
+    for _ in range(hops):
+        reached: dict[str, None] = {}
+        for slot in _facts_about(store, frontier, limit * _FACTS_PER_NODE, scope):
+            here, there = symbol(slot.title), symbol(slot.value)
+            for name, label in ((here, slot.title), (there, slot.value)):
+                if name not in labels and len(labels) < limit:
+                    labels[name] = label
+                    reached[name] = None
+            source, target = (here, there) if slot.kind == "fact" else (there, here)
+            edge = FactEdge(source=source, target=target, relation=slot.relation, slot=slot.id)
+            if {source, target} <= labels.keys():
+                edges.setdefault((source, slot.relation, target), edge)
+        frontier = [name for name in reached if name not in frontier]
+    return FactGraph(
+        nodes=tuple(FactNode(id=name, label=label) for name, label in labels.items()),
+        edges=tuple(edges.values()),
+    )
+
+
+def _facts_about(store: MemoryStore, names: list[str], limit: int, scope: Scope) -> list[Slot]:
+    """Facts and reverse facts about some symbols, in the order of the names."""
+    found = store.search_symbolic(names, limit, scope)
+    ids = dict.fromkeys(slot for name in names for slot in found.get(name, ()))
+    return [slot for slot in store.fetch(list(islice(ids, limit))) if slot.kind != "passage"]
 
 
 def writing_router(engine: Engine, work: Work) -> APIRouter:

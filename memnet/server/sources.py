@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, UploadFile
 from fastapi.responses import Response
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
@@ -35,6 +36,15 @@ _DEVICES = frozenset(
 )
 
 
+class _IdConvertor(PathConvertor):
+    """Any text. Starlette's "path" ends before a line end, so that "a" would stand for "a\\n"."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("id", _IdConvertor())
+
+
 def router(engine: Engine, work: Work) -> APIRouter:
     """``GET /sources`` and ``GET /sources/{id}``."""
     routes = APIRouter()
@@ -54,13 +64,9 @@ def router(engine: Engine, work: Work) -> APIRouter:
 
     def text(source_id: str, namespace: str | None, start: int, end: int | None) -> SourceText:
         source, whole = find(engine, source_id, namespace)
-        part = whole[start:end]
+        part, first = whole[start:end], min(start, len(whole))
         return SourceText(
-            source=source,
-            text=part,
-            start=min(start, len(whole)),
-            end=min(start, len(whole)) + len(part),
-            length=len(whole),
+            source=source, text=part, start=first, end=first + len(part), length=len(whole)
         )
 
     @routes.get("/sources", response_model=SourcePage)
@@ -162,14 +168,11 @@ def find(engine: Engine, source_id: str, namespace: str | None) -> tuple[Source,
     """A source with its text.
 
     Without a namespace the default one is searched first, then the others: answers from all
-    namespaces cite sources by id alone.
-
-    Raises:
-        NotFoundError: it is not stored.
+    namespaces cite sources by id alone. ``NotFoundError`` if it is not stored.
     """
     store = engine.store
     with store.reading():
-        wanted = [""] if namespace is None else [namespace]
+        wanted = [namespace or ""]
         if namespace is None:
             wanted += store.sources.namespaces([source_id]).get(source_id, [])
         for where in wanted:
@@ -185,11 +188,7 @@ def _unknown(source_id: str) -> NotFoundError:
 
 
 def _file_name(given: str) -> str:
-    """The name that a file is kept under: the last part of what the client calls it.
-
-    Raises:
-        InputError: it is none.
-    """
+    """The name that a file is kept under: the last part of what the client calls it."""
     name = PureWindowsPath(given).name
     if not name or _NO_NAME.search(name) or PureWindowsPath(name).stem.upper() in _DEVICES:
         raise InputError(f"invalid file name {given[:_MAX_NAME]!r}; rename the file")

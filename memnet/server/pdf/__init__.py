@@ -1,1 +1,0 @@
-"""Pictures of the pages of PDF files, with the words of an answer marked."""
