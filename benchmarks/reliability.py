@@ -123,18 +123,21 @@ def _of_collections(rows: Sequence[Mapping[str, Any]]) -> str:
     unable = [row for row in rows if not row["answerable"]]
     answers = [row for row in rows if row["shown"] == "answer"]
     seen = [row for row in able if row["shown"] != "nothing"]
-    return "  ".join(
-        f"{name} {_share(hits)}"
-        for name, hits in (
-            ("right", (row["right"] for row in rows)),
-            ("marked", (row["marked"] for row in rows)),
-            ("shown as answer", (row["shown"] == "answer" for row in able)),
-            ("of these right", (row["marked"] for row in answers)),
-            ("shown and right", (row["right"] for row in seen)),
-            ("unanswerable answered", (row["shown"] == "answer" for row in unable)),
-            ("or shown", (row["shown"] != "nothing" for row in unable)),
+    return (
+        "  ".join(
+            f"{name} {_share(hits)}"
+            for name, hits in (
+                ("right", (row["right"] for row in rows)),
+                ("marked", (row["marked"] for row in rows)),
+                ("shown as answer", (row["shown"] == "answer" for row in able)),
+                ("of these right", (row["marked"] for row in answers)),
+                ("shown and right", (row["right"] for row in seen)),
+                ("unanswerable answered", (row["shown"] == "answer" for row in unable)),
+                ("or shown", (row["shown"] != "nothing" for row in unable)),
+            )
         )
-    ) + f"  cover80 {_cover(rows, 0.8)}  cover90 {_cover(rows, 0.9)}"
+        + f"  cover80 {_cover(rows, 0.8)}  cover90 {_cover(rows, 0.9)}"
+    )
 
 
 def _of_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -159,7 +162,8 @@ def _of_tables(rows: Sequence[Mapping[str, Any]]) -> str:
 def _cover(rows: Sequence[Mapping[str, Any]], precision: float) -> str:
     """Of 100 answerable questions those answered at the confidence from which so many are right."""
     shown = sorted(
-        (row for row in rows if row["shown"] != "nothing"), key=lambda row: -(row["confidence"] or 0)
+        (row for row in rows if row["shown"] != "nothing"),
+        key=lambda row: -(row["confidence"] or 0),
     )
     best = good = 0
     for count, row in enumerate(shown, start=1):

@@ -196,6 +196,9 @@ class AnswerConfig(Settings):
     """Min. confidence of an answer. At the default 6 % of 363 questions about five collections that
     the reader had not learned from are not answered, and 49 % of 92 tempting ones without an answer
     there."""
+    answer_threshold: float | None = Field(default=None, ge=0, le=1)
+    """Min. confidence of what is shown as an answer, below which the sentences alone are; None for
+    the one, of each kind of answer, from which four of five were right where it was calibrated."""
     shared_words_weight: float = 0.5
     """Weight of the share of the question's words, names left out, that are in a sentence."""
     news_weight: float = 0.5
