@@ -45,9 +45,11 @@ _MAX_UNITS = 5
 # Factor of what can hardly be the answer: yes to "who", words of the question itself, what was put
 # in the place of a phrase, and what is said of another code than the question's.
 _UNLIKELY = 0.1
+# An auxiliary at the start or after a comma; or ", right?" at the end.
 _ASKS_WHETHER = re.compile(
-    r"(?:\W{0,9}+|.{0,200}, (?:and |or |but |so )?)(?:is|are|was|were|do|does|did|has|have|had|can|"
-    r"could|will|would|should|may|might|must|shall|am)(?:n['’]t)?\b|.{0,300}, (?:right|correct)\W*$",
+    r"(?:\W{0,9}+|.{0,200}, (?:and |or |but |so )?)"
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must|shall"
+    r"|am)(?:n['’]t)?\b|.{0,300}, (?:right|correct)\W{0,9}$",
     re.IGNORECASE,
 )
 _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)

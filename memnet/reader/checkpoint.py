@@ -150,14 +150,12 @@ def load_calibration(folder: Path) -> Calibration | None:
         return None
     tensors, _ = load_checkpoint(folder, _CONFIDENCE)
     found = [tensors.get(name, np.zeros(0)) for name in ("weights", "promises")]
-    shapes = [one.shape for one in found]
-    if shapes != [(FEATURES,), (len(PROMISES),)] or not all(
-        np.isfinite(one).all() for one in found
-    ):
+    shapes, expected = [one.shape for one in found], [(FEATURES,), (len(PROMISES),)]
+    if shapes != expected or not all(np.isfinite(one).all() for one in found):
         raise ModelError(
             f"the calibration in {folder} has arrays of shapes {shapes}, expected finite ones of "
-            f"shapes ({FEATURES},) and ({len(PROMISES)},); delete its {_CONFIDENCE}.json and make "
-            "it again with 'memnet train confidence'"
+            f"{expected}; delete its {_CONFIDENCE}.json and make it again with "
+            "'memnet train confidence'"
         )
     weights, promises = (one.tolist() for one in found)
     return Calibration(weights, dict(zip(PROMISES, promises, strict=True)))

@@ -68,9 +68,9 @@ class Calibration:
     """
 
     def __init__(self, weights: Sequence[float], promises: Mapping[Promise, float]) -> None:
-        """Take the weights of the features, and the confidence from which an answer is shown as one.
+        """Take the weights of the features and, by kind, what is needed to be shown as an answer.
 
-        Below it, which is another one for each kind of answer, the sentences alone are shown.
+        Below that confidence the sentences alone are shown.
         """
         self.weights = tuple(weights)
         self.promises = dict(promises)
