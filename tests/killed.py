@@ -13,11 +13,12 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.place import StorePlace
 from memnet.storage.sqlite import connection as sqlite_connection
 from memnet.storage.tables.vectors import digest_of
-from memnet.storage.vectors.cache import Commits
+from memnet.storage.vectors.cache import find_commit
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -205,6 +206,17 @@ def work(path: StorePlace, model: Model, seed: int, said: Connection) -> None:
                 model = model.after(step)
 
 
+def started(
+    target: Callable[..., None], *arguments: Any, context: Any = START
+) -> tuple[BaseProcess, Connection]:
+    """A process that does something, given a connection last, and what it says there."""
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(*arguments, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
 class Kill(NamedTuple):
     """What a kill met with."""
 
@@ -229,12 +241,7 @@ def kill_one(path: StorePlace, model: Model, chance: random.Random, longest: flo
         chance: says what is done and when it ends.
         longest: seconds after opening the store that the process may live.
     """
-    ours, theirs = START.Pipe(duplex=False)
-    process = START.Process(
-        target=work, args=(path, model, chance.getrandbits(32), theirs), daemon=True
-    )
-    process.start()
-    theirs.close()
+    process, ours = started(work, path, model, chance.getrandbits(32))
     if chance.random() < 0.9:
         ours.poll(60)
     time.sleep(chance.random() ** 2 * longest)
@@ -295,12 +302,7 @@ def copy_while_written(folder: Path, chance: random.Random, copies: int) -> Coun
     Returns:
         How many copies were right, and how many were refused.
     """
-    ours, theirs = START.Pipe(duplex=False)
-    process = START.Process(
-        target=work, args=(folder / "store", Model(), chance.getrandbits(32), theirs), daemon=True
-    )
-    process.start()
-    theirs.close()
+    process, ours = started(work, folder / "store", Model(), chance.getrandbits(32))
     ours.poll(60)
     with ThreadPoolExecutor(1) as pool:
         messages = pool.submit(_messages, ours)
@@ -347,9 +349,8 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
 
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
-    commits = Commits(store.connection)
     with store.reading():
-        revision = None if header is None else commits.find(header.commit_id)
+        revision = None if header is None else find_commit(store.connection, header.commit_id)
         if revision is None:
             return "not of these rows"
         return "current" if revision == store.connection.revision() else "older"

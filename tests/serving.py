@@ -16,6 +16,7 @@ from memnet.server import ServerSettings, create_app
 from memnet.server.running import listening, serve, server_of
 from memnet.storage import Scope
 from tests.toy import ToyEncoder, toy_store
+from tests.waiting import until
 
 SLOW = "slow"
 """A question that takes ``SLOW_SECONDS``."""
@@ -31,6 +32,7 @@ def serving(engine: Engine, settings: ServerSettings | None = None) -> Iterator[
         thread.start()
         url = "http://{}:{}".format(*listener.getsockname())
         try:
+            until(lambda: server.started, "the server does not start")
             with httpx.Client(base_url=url, timeout=60) as client:
                 yield client
         finally:

@@ -51,24 +51,20 @@ class StoredDocuments:
         given = {document.id: document for document in documents}
         if not given:
             return
-        kept = {
-            name: {"id": name, **({"extra": dict(extra[name])} if extra and name in extra else {})}
-            for name in given
-        }
+        kept: dict[str, dict[str, Any]] = {name: {"id": name} for name in given}
+        for name in kept.keys() & (extra or {}).keys():
+            kept[name]["extra"] = dict((extra or {})[name])
         for document in given.values():
             _check_metadata(document)
         with self.engine.store.changing():
-            self._ingest(given, kept)
-            spaces = {
-                name: missing
-                for name, document in given.items()
-                if (missing := self._missing_space(document))
-            }
-            if spaces:
-                self._ingest(
-                    {name: given[name] for name in spaces},
-                    {name: {**kept[name], "space": space} for name, space in spaces.items()},
-                )
+            self._ingest(given.values(), kept)
+            spaced: list[Document] = []
+            for name, document in given.items():
+                if space := self._missing_space(document):
+                    kept[name]["space"] = space
+                    spaced.append(document)
+            if spaced:
+                self._ingest(spaced, kept)
 
     def get(self, document_id: str) -> Document | None:
         """A document as it was put, or a stored source as ``Engine.get`` gives it; None without."""
@@ -192,14 +188,12 @@ class StoredDocuments:
                 found[name] = self.document_of(item)
         return list(found.values())
 
-    def _ingest(
-        self, documents: Mapping[str, Document], kept: Mapping[str, Mapping[str, Any]]
-    ) -> None:
+    def _ingest(self, documents: Iterable[Document], kept: Mapping[str, Mapping[str, Any]]) -> None:
         problems: list[Problem] = []
         self.engine.ingest(
             [
-                document.model_copy(update={"metadata": {**document.metadata, _OWN: kept[name]}})
-                for name, document in documents.items()
+                one.model_copy(update={"metadata": {**one.metadata, _OWN: kept[one.id]}})
+                for one in documents
             ],
             namespace=self.namespace,
             on_problem=problems.append,

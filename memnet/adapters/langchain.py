@@ -2,14 +2,13 @@
 """A memory as a retriever and a vector store of LangChain; needs the extra "langchain"."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from memnet.adapters import missing_framework
 from memnet.adapters.documents import (
-    Found,
     StoredDocuments,
     passage_id,
     passage_metadata,
@@ -18,7 +17,7 @@ from memnet.adapters.documents import (
 from memnet.encoders import Encoder
 from memnet.engine import Engine
 from memnet.errors import InputError
-from memnet.types import Document, Evidence
+from memnet.types import Document
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -70,7 +69,12 @@ class MemnetRetriever(BaseRetriever):
             namespace=self.namespace,
             where=self.where if where is None else where,
         )
-        return [_passage(item) for item in evidence]
+        return [
+            LangChainDocument(
+                id=passage_id(item), page_content=item.text, metadata=passage_metadata(item)
+            )
+            for item in evidence
+        ]
 
 
 class MemnetEmbeddings(Embeddings):
@@ -81,8 +85,7 @@ class MemnetEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """N texts -> N lists of D floats, each a vector of length one."""
-        vectors: list[list[float]] = self._encoder.encode(texts).tolist()
-        return vectors
+        return self._encoder.encode(texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:
         """A text -> D floats, a vector of length one."""
@@ -202,8 +205,9 @@ class MemnetVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[LangChainDocument]:
         """The best documents, by hops over the memory; ``hops=1`` for similarity alone."""
-        found = self.similarity_search_with_score(query, k, filter=filter, hops=hops, **kwargs)
-        return [document for document, _ in found]
+        _refuse(kwargs)
+        found = self._documents.search(query, k, hops=hops, where=filter)
+        return [_document(one.document) for one in found]
 
     def similarity_search_with_score(
         self,
@@ -216,7 +220,8 @@ class MemnetVectorStore(VectorStore):
     ) -> list[tuple[LangChainDocument, float]]:
         """As ``similarity_search``, with the controller's scores: the larger, the better."""
         _refuse(kwargs)
-        return _scored(self._documents.search(query, k, hops=hops, where=filter))
+        found = self._documents.search(query, k, hops=hops, where=filter)
+        return [(_document(one.document), one.evidence.score) for one in found]
 
     def similarity_search_by_vector(
         self,
@@ -274,21 +279,11 @@ class MemnetVectorStore(VectorStore):
         where = kwargs.pop("filter", None)
         _refuse(kwargs)
         found = self._documents.nearest(self.embeddings.embed_query(query), k, where)
-        return [(document, min(max(score, 0.0), 1.0)) for document, score in _scored(found)]
+        return [(_document(one.document), min(max(one.evidence.score, 0.0), 1.0)) for one in found]
 
 
 def _document(document: Document) -> LangChainDocument:
     return LangChainDocument(id=document.id, page_content=document.text, metadata=document.metadata)
-
-
-def _passage(evidence: Evidence) -> LangChainDocument:
-    return LangChainDocument(
-        id=passage_id(evidence), page_content=evidence.text, metadata=passage_metadata(evidence)
-    )
-
-
-def _scored(found: Iterable[Found]) -> list[tuple[LangChainDocument, float]]:
-    return [(_document(one.document), one.evidence.score) for one in found]
 
 
 def _refuse(arguments: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from memnet.adapters import missing_framework
 from memnet.adapters.documents import passage_id, passage_metadata
 from memnet.engine import Engine
-from memnet.types import Answer, Evidence
+from memnet.types import Evidence
 
 try:
     from llama_index.core.base.response.schema import Response
@@ -106,7 +106,11 @@ class MemnetQueryEngine(CustomQueryEngine):
             namespace=self.namespace,
             where=self.where,
         )
-        return _response(answer)
+        return Response(
+            response=_NO_ANSWER if answer.answer is None else answer.answer,
+            source_nodes=[_node(item) for item in answer.evidence],
+            metadata=answer.model_dump(include={"short", "kind", "confidence", "abstained"}),
+        )
 
     async def acustom_query(self, query_str: str) -> Response:
         """As ``custom_query``, on a thread."""
@@ -126,11 +130,3 @@ def _node(evidence: Evidence) -> NodeWithScore:
         excluded_embed_metadata_keys=list(_OFFSETS),
     )
     return NodeWithScore(node=node, score=evidence.score)
-
-
-def _response(answer: Answer) -> Response:
-    return Response(
-        response=_NO_ANSWER if answer.answer is None else answer.answer,
-        source_nodes=[_node(item) for item in answer.evidence],
-        metadata=answer.model_dump(include={"short", "kind", "confidence", "abstained"}),
-    )

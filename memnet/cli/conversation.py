@@ -78,7 +78,7 @@ class Conversation:
         self.commands: Mapping[str, Callable[[str], object]] = {
             "/explain": self._explain,
             "/sources": self._sources,
-            "/tell": lambda text: show_report(engine.tell(text, namespace=namespace), False),
+            "/tell": lambda text: show_report(engine.tell(text, namespace=namespace)),
             "/undo": lambda _: show_undone(engine.undo(namespace=namespace)),
             "/help": lambda _: click.echo(HELP),
         }

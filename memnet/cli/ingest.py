@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memnet.cli import options
-from memnet.cli.output import is_quiet, is_verbose, show_note, shows_bar, source_name
+from memnet.cli.output import is_quiet, is_verbose, print_result, show_note, shows_bar, source_name
 from memnet.errors import InputError, StoreBusyError
 from memnet.loaders.formats import FORMATS, format_by_name
 from memnet.loaders.signatures import UNKNOWN
@@ -163,10 +164,7 @@ def ingest(
                 inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
                 report = engine.ingest(inputs, on_progress=advance, full=False, **given)
         reporter.finish()
-        if as_json:
-            click.echo(report.model_dump_json())
-        else:
-            _show_report(report, reporter)
+        print_result(report, as_json, partial(_show_report, reporter=reporter))
         if follow:
             _follow(updates, paths, as_json=as_json)
         else:
@@ -183,10 +181,7 @@ def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json
     show_note(f"Watching {', '.join(paths)}; Ctrl+C to stop.")
     with suppress(KeyboardInterrupt):
         for report in updates:
-            if as_json:
-                click.echo(report.model_dump_json())
-            else:
-                _show_update(report)
+            print_result(report, as_json, _show_update)
             sys.stdout.flush()
 
 

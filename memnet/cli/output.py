@@ -3,12 +3,17 @@
 import logging
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memnet.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _log = logging.getLogger("memnet")
 # From -q, which leaves errors alone, to -vv.
@@ -52,6 +57,14 @@ def show_note(text: str) -> None:
     """Print a line on standard error, unless notes are unwanted."""
     if not is_quiet():
         click.echo(text, err=True)
+
+
+def print_result(result: "BaseModel", as_json: bool, show: Callable[[Any], object]) -> None:
+    """Print a result as JSON, or show it to people."""
+    if as_json:
+        click.echo(result.model_dump_json())
+    else:
+        show(result)
 
 
 def text_line(text: str) -> str:

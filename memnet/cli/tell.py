@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli import options
-from memnet.cli.output import text_line
+from memnet.cli.output import print_result, text_line
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tell(
     if text is not None and history is None:
         with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
-        show_report(report, as_json)
+        print_result(report, as_json, show_report)
     elif text is None and history is not None and at is None and not standing:
         with options.open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
@@ -71,11 +71,8 @@ def tell(
         raise click.UsageError("expected either a TEXT to remember or --history NAME")
 
 
-def show_report(report: "TellReport", as_json: bool) -> None:
+def show_report(report: "TellReport") -> None:
     """Print the decision about each sentence."""
-    if as_json:
-        click.echo(report.model_dump_json())
-        return
     for decision in report.decisions:
         click.echo(_decision_line(decision))
 
@@ -106,10 +103,7 @@ def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None
     """
     with options.open_engine(store) as engine:
         report = engine.undo(namespace=namespace or "")
-    if as_json:
-        click.echo(report.model_dump_json())
-        return
-    show_undone(report)
+    print_result(report, as_json, show_undone)
 
 
 def show_undone(report: "UndoReport") -> None:

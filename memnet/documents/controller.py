@@ -256,7 +256,6 @@ def link_weights(config: HopConfig) -> list[float]:
 
 
 def _untrained(config: HopConfig) -> dict[str, FloatArray]:
-    """The weights that the configuration gives, with corrections that are zero."""
     weights = np.array(slot_weights(config), np.float32)
     slots, links = len(SlotFeature), len(LinkFeature)
     return {

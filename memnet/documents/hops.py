@@ -41,7 +41,6 @@ class Addressing:
     """Picks candidates for the hops of one question; what does not change is looked up once."""
 
     def __init__(self, question: Question, config: HopConfig) -> None:
-        """Search for the question by words and by vector."""
         self._question = question
         self._config = config
         # By words first: the vector may still be computed on another thread.
@@ -338,10 +337,7 @@ class Retrieval:
 
 
 def answer_parts(
-    text: str,
-    passages: Sequence[RankedSlot],
-    reader: Reader,
-    retrieval: Retrieval,
+    text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
 ) -> list[Resolved]:
     """The question after each answer to a part of it, while their answers are known; none without.
 

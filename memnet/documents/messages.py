@@ -13,15 +13,7 @@ from memnet.documents.question import Question
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
-from memnet.text.names import (
-    DAY,
-    MESSAGE,
-    SESSION,
-    SPEAKER,
-    called_prefix,
-    is_name,
-    normalise,
-)
+from memnet.text.names import DAY, MESSAGE, SESSION, SPEAKER, called_prefix, is_name, normalise
 from memnet.text.relative import times_in
 
 _MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
@@ -55,8 +47,6 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
 
 
 class _Known(NamedTuple):
-    """What is known of a message for one question."""
-
     speaker: float
     day: float  # As ``MessageFeatures`` says
     session: str  # Its symbol; empty for a message of a conversation that is one document
@@ -96,10 +86,7 @@ class MessageAddressing:
         return [slot for slots in found.values() for slot in slots]
 
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
-        """What is known of candidates that are messages; None if none is.
-
-        ``lexical`` is the relative BM25 of slots for ``question``.
-        """
+        """Of candidates with their relative BM25, what is known of messages; None without one."""
         ids: list[int] = keys.ids.tolist()
         self._look_at([slot for slot in ids if slot not in self._known])
         rows = [self._known[slot] for slot in ids]

@@ -46,10 +46,7 @@ class MiniLMEncoder:
     dimension = 384
 
     def __init__(
-        self,
-        threads: int = 1,
-        eight_bits: bool | None = False,
-        device: str = "cpu",
+        self, threads: int = 1, eight_bits: bool | None = False, device: str = "cpu"
     ) -> None:
         """Set up the encoder; no file is read yet.
 
@@ -216,10 +213,7 @@ class StaticEncoder:
         return self._full.encode_tokens(texts)
 
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, by the table.
-
-        All are rounded to half precision, in which a store keeps them.
-        """
+        """N texts of any length -> [N, 384] float32, by the table, in half precision as stored."""
         tokenizer, table, projection = self._loaded
         sums = np.zeros((len(texts), table.shape[1]))
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
@@ -237,7 +231,6 @@ class StaticEncoder:
 
     @cached_property
     def _loaded(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
-        """Tokenizer, token vectors and projection."""
         table = self._arrays["table"] * self._arrays["scale"][:, None]
         projection = self._arrays["projection"].astype(np.float64)
         return load_tokenizer(checked_folder()), table, projection

@@ -154,7 +154,6 @@ class BertGraph:
         return self._norm(self.add("Add", biased, states), f"{name}LayerNorm.")
 
     def _norm(self, values: str, name: str) -> str:
-        """Layer norm over the last axis."""
         gain, bias = self.weight(f"{name}weight"), self.weight(f"{name}bias")
         return self.add("LayerNormalization", values, gain, bias, axis=-1, epsilon=_EPSILON)
 

@@ -109,7 +109,6 @@ class OnnxEncoder:
     """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
 
     def __init__(self, model: bytes) -> None:
-        """``model`` is what ``encoder_model`` built."""
         self._session = onnx_session(model)
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import InitVar, dataclass, field
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -12,45 +13,26 @@ from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
 _SLICE = 16  # texts between two looks at whether to go on: 0.2 s of one core
 
 
+@dataclass
 class PassageEncoder:
     """The encoder of the passages of one run: quick once there are many of them."""
 
-    def __init__(
-        self,
-        encode: Encode,
-        min_quick: int = 0,
-        quick: Encode | None = None,
-        *,
-        quick_is_final: bool = False,
-        in_background: bool = False,
-    ) -> None:
-        """Take what encodes.
+    encode: Encode  # gives full vectors
+    min_quick: int = 0  # key texts from which on they are encoded quickly, and in full later
+    quick: Encode | None = None  # encodes passages quickly; None where there is no such way
+    quick_is_final: bool = False  # whether these vectors stay, so that all passages get them
+    # Whether both may be called on a thread, while a batch is written.
+    in_background: InitVar[bool] = False
+    encoded: int = field(default=0, init=False)  # key texts of passages that the store lacked
+    pool: ThreadPoolExecutor | None = field(default=None, init=False)
 
-        Args:
-            encode: gives full vectors.
-            min_quick: key texts from which on they are encoded quickly, if ``encode_full`` follows.
-            quick: encodes passages quickly; None where there is no such way.
-            quick_is_final: whether these vectors stay, so that all passages get them.
-            in_background: whether both may be called on a thread, while a batch is written.
-        """
-        self.encode = encode
-        self.quick = quick
-        self.pool = ThreadPoolExecutor(1) if in_background and quick is not None else None
-        self._encoded = 0  # key texts of passages that the store lacked
-        self._quick_is_final = quick_is_final
-        self._min_quick = min_quick
-
-    def encode_passages(self, texts: Sequence[str], quick: Encode | None) -> PassageVectors:
-        """Vectors of new key texts: those of ``quick`` once the run has many of them."""
-        is_full = self.is_full(len(texts))
-        self._encoded += len(texts)
-        if quick is None or is_full:
-            return PassageVectors(self.encode(texts))
-        return PassageVectors(quick(texts), quick=not self._quick_is_final)
+    def __post_init__(self, in_background: bool) -> None:
+        if in_background and self.quick is not None:
+            self.pool = ThreadPoolExecutor(1)
 
     def is_full(self, more: int) -> bool:
         """Whether this many more key texts are encoded in full at once."""
-        return not self._quick_is_final and self._encoded + more < self._min_quick
+        return not self.quick_is_final and self.encoded + more < self.min_quick
 
 
 class PendingVectors:
@@ -78,10 +60,14 @@ class PendingVectors:
             self._made.result()
 
     def encode(self, texts: Sequence[str]) -> PassageVectors:
-        """The vectors of some key texts of the batch, or of any others."""
-        return self._encoder.encode_passages(
-            texts, self._find if self._made else self._encoder.quick
-        )
+        """The vectors of some key texts of the batch, or of any others: quick once it has many."""
+        encoder = self._encoder
+        is_full = encoder.is_full(len(texts))
+        encoder.encoded += len(texts)
+        if encoder.quick is None or is_full:
+            return PassageVectors(encoder.encode(texts))
+        vectors = self._find(texts) if self._made else encoder.quick(texts)
+        return PassageVectors(vectors, quick=not encoder.quick_is_final)
 
     def _find(self, wanted: Sequence[str]) -> NDArray[np.float32]:
         """Quick vectors [N, D] float32 of N key texts."""

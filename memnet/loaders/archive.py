@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from gzip import GzipFile
@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from posixpath import join, normpath
 from typing import BinaryIO, cast
 
-from memnet.errors import EMPTY, InputError, MemnetError, Problem, first_line
+from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
 from memnet.loaders.reading import read_source
@@ -60,13 +60,14 @@ class _Budget:
     def __init__(self, left: int) -> None:
         self._limit = self._left = left
 
-    def read(self, stream: BinaryIO, most: int | None = None) -> bytes:
-        """The content of a stream, or no more than its first bytes.
-
-        Raises:
-            _TooMuchError: it is more than may be unpacked.
-        """
-        data = stream.read(self._left + 1 if most is None else min(most, self._left + 1))
+    def content(self, member: _Member, most: int | None = None) -> bytes:
+        """The content of a member, or no more than its first bytes."""
+        limit = self._left + 1
+        try:
+            with member.open() as stream:
+                data = stream.read(limit if most is None else min(most, limit))
+        except _BROKEN as error:
+            raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
         self._left -= len(data)
         if self._left < 0:
             raise _TooMuchError(
@@ -90,7 +91,8 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
     kind = content.name if content else ""
     data = file.data
     if kind == "gzip":
-        data = _content(_Member("", partial(_gzip, data)), budget)
+        unpacked = cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
+        data = budget.content(_Member("", lambda: unpacked))
         content = recognise(data[:HEAD])
         if content is None or content.name != "tar":
             name = PurePosixPath(file.name.replace("\\", "/")).name
@@ -99,7 +101,8 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
             return
         kind = "tar"
     if kind == "zip":
-        archive = _zip(data)
+        with _complete("zip"):
+            archive = zipfile.ZipFile(BytesIO(data))
         package = _package_format(archive)
         if package:
             yield from format_by_name(package).loader()(file)
@@ -128,7 +131,8 @@ def _documents(
     locked = 0
     for name, member in sorted(by_name.items()):
         where = f"{file.name}/{name}"
-        if _is_left_out(name):
+        parts = name.split("/")
+        if any((part.startswith(".") and part != "..") or part in _LEFT_OUT for part in parts):
             continue
         if member.is_encrypted:
             locked += 1
@@ -158,13 +162,13 @@ def _member_documents(
     depth: int,
 ) -> Iterator[ParsedDocument | Problem]:
     suffix = PurePosixPath(member.name).suffix
-    head = _content(member, budget, HEAD)
+    head = budget.content(member, HEAD)
     if not head:
         raise InputError("is empty; there is nothing to remember in it", EMPTY)
     found = find_format(member.name, head)
     if found is None:
         raise InputError(f"is of the unknown kind {suffix!r}", skip_reason(suffix))
-    data = head if len(head) < HEAD else _content(member, budget)
+    data = head if len(head) < HEAD else budget.content(member)
 
     def sibling(path: str) -> bytes | None:
         return read(normpath(join(PurePosixPath(member.name).parent, path)))
@@ -184,7 +188,7 @@ def _sibling_reader(members: dict[str, _Member], budget: _Budget) -> Callable[[s
     def read(name: str) -> bytes | None:
         member = members.get(name)
         try:
-            return None if member is None or member.is_encrypted else _content(member, budget)
+            return None if member is None or member.is_encrypted else budget.content(member)
         except _TooMuchError:
             raise
         except InputError:
@@ -193,26 +197,14 @@ def _sibling_reader(members: dict[str, _Member], budget: _Budget) -> Callable[[s
     return read
 
 
-def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes:
+@contextmanager
+def _complete(kind: str) -> Iterator[None]:
+    """Refuse what the libraries can't read."""
     try:
-        with member.open() as stream:
-            return budget.read(stream, most)
-    except MemnetError:
-        raise
-    except _BROKEN as error:
-        raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
-
-
-def _gzip(data: bytes) -> BinaryIO:
-    return cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))
-
-
-def _zip(data: bytes) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(BytesIO(data))
+        yield
     except _BROKEN as error:
         raise InputError(
-            f"is not a complete zip file ({first_line(error)}); fetch or pack it again"
+            f"is not a complete {kind} file ({first_line(error)}); fetch or pack it again"
         ) from error
 
 
@@ -237,41 +229,27 @@ def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
         if not info.filename.endswith("/") and not stat.S_ISLNK(info.external_attr >> 16):
             opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
             encrypted = bool(info.flag_bits & _ENCRYPTED)
-            members.append(_Member(_zip_name(info), opened, encrypted))
+            name = info.filename
+            if not info.flag_bits & _UTF_8:  # macOS writes UTF-8 without the flag
+                with suppress(UnicodeError):
+                    name = name.encode("cp437").decode()
+            members.append(_Member(_clean(name), opened, encrypted))
     return members
 
 
-def _zip_name(info: zipfile.ZipInfo) -> str:
-    """The path of a member: macOS writes UTF-8 without the flag that says so."""
-    name = info.filename
-    if not info.flag_bits & _UTF_8:
-        with suppress(UnicodeError):
-            name = name.encode("cp437").decode()
-    return _clean(name)
-
-
 def _tar_members(data: bytes) -> list[_Member]:
-    try:
+    members: list[_Member] = []
+    with _complete("tar"):
         archive = tarfile.TarFile(fileobj=BytesIO(data))
-        members: list[_Member] = []
         for info in archive:
             if info.isfile():
                 opened = cast(Callable[[], BinaryIO], partial(archive.extractfile, info))
                 members.append(_Member(_clean(info.name), opened))
             if len(members) > _MAX_MEMBERS:
                 break
-    except _BROKEN as error:
-        raise InputError(
-            f"is not a complete tar file ({first_line(error)}); fetch or pack it again"
-        ) from error
     return members
 
 
 def _clean(name: str) -> str:
     """A path with slashes, without "." and with ".." only at its start."""
     return normpath(name.replace("\\", "/").replace("\0", ""))
-
-
-def _is_left_out(name: str) -> bool:
-    parts = name.split("/")
-    return any((part.startswith(".") and part != "..") or part in _LEFT_OUT for part in parts)

@@ -69,13 +69,10 @@ class ParsedDocument:
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
         blocks = [(block, self.text[block.start : block.end]) for block in self.blocks]
-        content: tuple[object, ...] = (
-            self.title, blocks, sorted(self.metadata.items()), self.names,
-        )  # fmt: skip
-        if self.kind != "document":
-            content = (*content, self.kind)
-        if self.turn is not None:  # what was said before it does not make it another message
-            content = (*content, *self.turn[:3])
+        kind = () if self.kind == "document" else (self.kind,)
+        # What was said before it does not make it another message.
+        turn = () if self.turn is None else self.turn[:3]
+        content = (self.title, blocks, sorted(self.metadata.items()), self.names, *kind, *turn)
         return hashlib.blake2b(
             repr(content).encode("utf-8", "surrogatepass"), digest_size=16
         ).digest()
@@ -92,18 +89,13 @@ class DocumentBuilder:
         self.place = ""  # of all blocks that are added without one, until it changes
         self._parts: list[str] = []
         self._blocks: list[Block] = []
-        self._length = 0
+        self.length = 0  # characters so far
         self._opens = False
         self._links: tuple[str, ...] = ()  # of the first block, before there is one
 
     def __len__(self) -> int:
         """Number of blocks."""
         return len(self._blocks)
-
-    @property
-    def length(self) -> int:
-        """Characters so far."""
-        return self._length
 
     def open(self, place: str = "") -> None:
         """Start something new, such as a page or a slide, where the next block begins."""
@@ -120,17 +112,13 @@ class DocumentBuilder:
     ) -> None:
         """Add a block, if its text is not blank.
 
-        Args:
-            kind: see ``Block``.
-            text: with line breaks where they matter; ``one_line`` joins those that do not.
-            level: of a heading or an item.
-            place: None for that of the builder.
-            links: names of what its links lead to.
+        Its text has line breaks where they matter; ``one_line`` joins those that do not. Without
+        a place it has that of the builder. Links are the names of what its links lead to.
         """
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()
         if not text.strip():
             return
-        self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
+        self._append(kind, text, level, place, links, ())
 
     def add_links(self, links: Iterable[str]) -> None:
         """Add links to the last block, or else the first one: for what leads on but is no text."""
@@ -156,14 +144,14 @@ class DocumentBuilder:
             header: whether it is the row of the headers.
             labelled: write "Price: $4; Seats: 5" in place of "$4 | 5", leaving empty cells out,
                 for a table that is too long to be read with its header.
-            place: None for that of the builder.
+            place: as in ``add``.
             links: as in ``add``.
         """
         given = [(one_line(name), one_line(text), at) for name, text, at in cells]
         if not any(text for _, text, _ in given):
             return
         kind: BlockKind = "header" if header else "row"
-        start = self._length + len(self._separator(kind))
+        start = self.length + len(self._separator(kind))
         if not labelled and not given[0][1]:
             start -= 1  # the blank after an empty first cell goes
         parts: list[str] = []
@@ -179,21 +167,18 @@ class DocumentBuilder:
             if text:
                 placed.append(Cell(name, start, start + len(text), at))
                 start += len(text)
-        at = self.place if place is None else place
-        self._append(kind, "".join(parts).strip(), 0, at, tuple(links), tuple(placed))
+        self._append(kind, "".join(parts).strip(), 0, place, links, tuple(placed))
 
     def add_document(
         self, document: ParsedDocument, kinds: Mapping[BlockKind, BlockKind] | None = None
     ) -> None:
         """Add the blocks of another document, at the builder's place if they have none.
 
-        Args:
-            document: its title and metadata are left out.
-            kinds: what blocks of some kinds become.
+        ``kinds`` says what blocks of some kinds become.
         """
         for block in document.blocks:
             kind = (kinds or {}).get(block.kind, block.kind)
-            moved = self._length + len(self._separator(kind)) - block.start
+            moved = self.length + len(self._separator(kind)) - block.start
             cells = tuple(
                 cell._replace(start=cell.start + moved, end=cell.end + moved)
                 for cell in block.cells
@@ -232,21 +217,22 @@ class DocumentBuilder:
         kind: BlockKind,
         text: str,
         level: int,
-        place: str,
-        links: tuple[str, ...],
+        place: str | None,
+        links: Iterable[str],
         cells: tuple[Cell, ...],
     ) -> None:
         text = well_formed(text)
         links, self._links = (*self._links, *links), ()
+        place = self.place if place is None else place
         separator = self._separator(kind)
         if kind == "item":  # outside of the block, whose text starts with its bullet
             separator += "  " * level
             text = text.replace("\n", "\n" + "  " * level)
-        start = self._length + len(separator)
-        self._length = start + len(text)
+        start = self.length + len(separator)
+        self.length = start + len(text)
         self._parts += [separator, text]
         self._blocks.append(
-            Block(kind, start, self._length, level, place, self._opens, links, cells)
+            Block(kind, start, self.length, level, place, self._opens, links, cells)
         )
         self._opens = False
 

@@ -4,17 +4,17 @@ A new format is a module with a function ``load``, and a line in ``FORMATS``.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.document import ParsedDocument
+from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.signatures import recognise, why_skipped
 
 
@@ -38,6 +38,24 @@ class SourceFile:
         """What its name says: "annual-report_2024.pdf" as "annual report 2024"."""
         stem = PurePath(self.name).stem
         return stem.replace("_", " ").replace("-", " ").strip()
+
+    def document(
+        self,
+        builder: DocumentBuilder,
+        title: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        names: Iterable[str] = (),
+    ) -> ParsedDocument:
+        """The one document that this file holds; its title alone is a text too.
+
+        Raises:
+            InputError: there is neither a text nor a title.
+        """
+        if not len(builder):
+            if not title:
+                raise InputError("is empty; there is nothing to remember in it")
+            builder.add("heading", title, level=1)
+        return builder.build(self.name, title or self.title, metadata=metadata, names=names)
 
 
 # Reads a file as documents, with a problem in the place of each part that can't be read. The names
@@ -161,11 +179,9 @@ def other_loaders() -> dict[str, EntryPoint]:
 def _foreign(suffix: str) -> Format | None:
     """The format of a suffix that another package reads; see ``plugins``."""
     name = suffix.removeprefix(".")
-    return (
-        Format(name, f"{suffix} files", (suffix,), f"plugins:{name}")
-        if name in other_loaders()
-        else None
-    )
+    if name not in other_loaders():
+        return None
+    return Format(name, f"{suffix} files", (suffix,), f"plugins:{name}")
 
 
 def find_format(name: str, head: bytes = b"") -> Format | None:
@@ -175,7 +191,7 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
 
     Args:
         name: of the file.
-        head: its first bytes, ``signatures.HEAD`` of them; none if only the name is to tell.
+        head: its first ``signatures.HEAD`` bytes; none if only the name is to tell.
 
     Raises:
         InputError: it is something that holds no text, such as an image.

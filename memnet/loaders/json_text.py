@@ -64,10 +64,7 @@ def text(data: JsonObject, *keys: str) -> str:
 def part_name(name: str, used: set[str], *keys: Any) -> str:
     """The name of a part of a file: by the first key that is a string, else by its number.
 
-    Args:
-        name: of the file.
-        used: keys of the parts before; this part's is added.
-        keys: ids that the part may have.
+    ``used`` holds the keys of the parts before; this part's is added.
     """
     key = next((key for key in keys if isinstance(key, str) and key), "")
     if not key or key in used:

@@ -1,4 +1,4 @@
-"""E-mail: single messages, and mailboxes (mbox) of them. What they say is read by ``mail_text``."""
+"""E-mail: single messages, and mailboxes (mbox) of them; what is new, quoted, and signed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,14 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, well_formed
+from memnet.loaders.document import (
+    BlockKind,
+    DocumentBuilder,
+    ParsedDocument,
+    one_line,
+    well_formed,
+)
 from memnet.loaders.formats import SourceFile, find_format
-from memnet.loaders.mail_text import add_text, flowed
 from memnet.loaders.reading import read_source
 from memnet.loaders.web import html
 
@@ -39,13 +44,27 @@ _MAX_SHOWN = 5  # recipients that the text lists
 _NOT_ATTACHED = frozenset({"mail", "archive"})
 _MIN_WORDS = 30  # a shorter plain text may say only that the message is to be read as HTML
 
+_QUOTE_MARK = re.compile(r"^(?:[ \t]{0,3}>)+[ \t]?")
+# "On Fri, 1 Mar 2024 Ann wrote:" before a quotation.
+_SAID = re.compile(
+    r"(?:On|Am|Le|El|Il|Op|Em|Den|W dniu|Dne)\b[^\n]{5,300}:"
+    r"|[^\n]{5,300}(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev):"
+)
+_ORIGINAL = re.compile(
+    r"-{2,}\s*(?:Original Message|Forwarded [Mm]essage|Ursprüngliche Nachricht|Message d'origine|"
+    r"Mensaje original|Messaggio originale)\s*-{2,}|Begin forwarded message:"
+)
+_DIGITS = re.compile(r"\d{1,2}[:.]\d{2}")
+_MAX_INTRODUCTION = 400
+# A line across, above a quoted message or a list's footer.
+_RULE = re.compile(r"_{5,}|-{5,}|={5,}|\*{5,}")
+_QUOTED_HEADER = re.compile(r"\*?(?:From|Von|De|Da|Van)\*?:\*? \S")
+_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•‣·] |\(?\d{1,3}[.)] )\S")
+_SIGNATURE = "-- "
+
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """A document for each message, and one for each attachment that can be read.
-
-    Raises:
-        InputError: it is neither a message nor a mailbox.
-    """
+    """A document for each message, and one for each attachment that can be read."""
     starts = [found.span() for found in _FROM_LINE.finditer(file.data)]
     if not starts or starts[0][0] > 0:
         if not _HEADER.match(file.data.lstrip()):
@@ -60,7 +79,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
         try:
             message = _parsed(_QUOTED_FROM.sub(rb"\1", file.data[start:end]))
-            key = _message_id(message)
+            key = _header(message, "message-id").strip(" <>")
             key = key if key and key not in used else str(number)
             used.add(key)
             yield from _documents(file, message, f"{file.name}#{key}", 0)
@@ -96,13 +115,9 @@ def _documents(
     builder.add_row([("From", sender, ""), ("To", to, ""), ("Date", day, "")], labelled=True)
     attachments: list[tuple[str, _Mail]] = []
     inner: list[_Mail] = []
-    problems: list[str] = []
     headed = len(builder)
     for part in _parts(message, attachments, inner):
-        try:
-            _add_part(builder, part)
-        except InputError as error:
-            problems.append(str(error))
+        _add_part(builder, part)
     title = metadata.pop("subject", "") or file.title
     if attachments:
         metadata["attachments"] = [attached for attached, _ in attachments]
@@ -110,9 +125,8 @@ def _documents(
         topic = _PREFIX.sub("", title)
         names = [topic] if topic != title else []  # all messages of a thread share it
         yield builder.build(name, title[: file.max_title], metadata=metadata, names=names)
-    elif not problems:
-        problems.append("is an e-mail without a sender and a text; leave it out")
-    yield from (Problem(name, problem) for problem in problems)
+    else:
+        yield Problem(name, "is an e-mail without a sender and a text; leave it out")
     yield from _attached(file, attachments, name)
     for number, enclosed in enumerate(inner, 1):
         if depth < _MAX_DEPTH:
@@ -136,15 +150,11 @@ def _metadata(message: _Mail) -> tuple[dict[str, Any], str, str]:
         pass  # none, or not written as the standard says
     named = {
         "subject": _header(message, "subject"),
-        "message_id": _message_id(message),
+        "message_id": _header(message, "message-id").strip(" <>"),
         "in_reply_to": _header(message, "in-reply-to").strip(" <>"),
     }
     metadata |= {key: value for key, value in named.items() if value}
     return metadata, sender, day
-
-
-def _message_id(message: _Mail) -> str:
-    return _header(message, "message-id").strip(" <>")
 
 
 def _header(message: _Mail, key: str) -> str:
@@ -222,17 +232,12 @@ def _best(alternatives: Sequence[_Mail]) -> _Mail:
 def _is_all(part: _Mail, alternatives: Sequence[_Mail]) -> bool:
     """Whether a short plain text says what the alternatives say."""
     said = len(_content(part).split())
-    if not said:
-        return False
-    for other in alternatives:
-        if other.get_content_type() == "text/html":
-            builder = DocumentBuilder()
-            try:
-                html.add(builder, _content(other), whole=True)
-            except InputError:
-                return True
-            return len(builder.build("", "").text.split()) <= 2 * said + 5
-    return len(alternatives) == 1
+    pages = [other for other in alternatives if other.get_content_type() == "text/html"]
+    if not said or not pages:
+        return said > 0 and len(alternatives) == 1
+    builder = DocumentBuilder()
+    html.add(builder, _content(pages[0]), whole=True)
+    return len(builder.build("", "").text.split()) <= 2 * said + 5
 
 
 def _file_name(part: _Mail) -> str:
@@ -242,9 +247,7 @@ def _file_name(part: _Mail) -> str:
     except (ValueError, LookupError, TypeError):  # an unknown charset, a broken RFC 2231 value
         name = "attachment"
     name = PurePath(_decoded(name).replace("\\", "/")).name
-    if not name and part.get_content_disposition() == "attachment":
-        name = "attachment"
-    return name
+    return name or ("attachment" if part.get_content_disposition() == "attachment" else "")
 
 
 def _content(part: _Mail) -> str:
@@ -277,8 +280,8 @@ def _add_part(builder: DocumentBuilder, part: _Mail) -> None:
         html.add(builder, text, whole=True)
         return
     if str(part.get_param("format", "")).lower() == "flowed":
-        text = flowed(text, joined=str(part.get_param("delsp", "")).lower() == "yes")
-    add_text(builder, text)
+        text = _flowed(text, joined=str(part.get_param("delsp", "")).lower() == "yes")
+    _add_text(builder, text)
 
 
 def _attached(
@@ -303,3 +306,112 @@ def _attached(
             if isinstance(item, ParsedDocument) and item.title == inner.title:
                 item = replace(item, title=title)
             yield item
+
+
+def _flowed(text: str, *, joined: bool) -> str:
+    """A text in which a space at the end of a line says that the next one continues it (RFC 3676).
+
+    ``joined``: whether that space is none of the text's.
+    """
+    lines: list[str] = []
+    mark, open_line = "", False
+    for line in text.split("\n"):
+        found = _QUOTE_MARK.match(line)
+        begins = found[0].replace(" ", "") if found else ""
+        content = line[found.end() :] if found else line.removeprefix(" ")  # stuffed
+        continues = content.endswith(" ") and content != _SIGNATURE
+        if open_line and begins == mark:
+            lines[-1] += content
+        else:
+            lines.append(f"{begins} {content}" if begins else content)
+        if continues and joined:
+            lines[-1] = lines[-1][:-1]
+        mark, open_line = begins, continues
+    return "\n".join(lines)
+
+
+def _add_text(builder: DocumentBuilder, text: str) -> None:
+    """Add the blocks of a plain text."""
+    lines = text.split("\n")
+    quoting = False  # whether what follows is a message that is quoted without marks
+    for quoted, part in _quoted_parts(lines):
+        for paragraph in _split(part):
+            if _RULE.fullmatch(paragraph[0].strip()) and len(paragraph) > 1:
+                paragraph = paragraph[1:]
+            first = paragraph[0].strip()
+            if _ORIGINAL.fullmatch(first) or (
+                len(paragraph) >= 3 and _QUOTED_HEADER.match(first) and ": " in paragraph[1]
+            ):
+                quoting = True
+            elif len(paragraph) == 1 and first.startswith("--") and _is_introduction(first):
+                quoting = True  # "--- On Fri, 1/3/24, Ann <ann@example.org> wrote:"
+            if quoted or quoting:
+                builder.add("quote", "\n".join(paragraph))
+            else:
+                _add_paragraph(builder, paragraph)
+
+
+def _quoted_parts(lines: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
+    """Runs of quoted lines, without their marks, and of others.
+
+    The line that says who is quoted goes with the quotation.
+    """
+    quoted, part = False, list[str]()
+    for line in lines:
+        found = _QUOTE_MARK.match(line)
+        if (found is not None) != quoted and (found or line.strip()):
+            if found:
+                at = _introduction(part)
+                yield False, part[:at]
+                part = part[at:]
+            else:
+                yield True, part
+                part = []
+            quoted = found is not None
+        part.append(line[found.end() :] if found else line)
+    yield quoted, part
+
+
+def _introduction(lines: Sequence[str]) -> int:
+    """Where the one or two lines begin that say who is quoted; the length if there are none."""
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    for size in (1, 2):
+        words = " ".join(lines[max(end - size, 0) : end]).strip()
+        if _is_introduction(words):
+            return max(end - size, 0)
+    return len(lines)
+
+
+def _is_introduction(words: str) -> bool:
+    """Whether a line says who is quoted: in a known language, or by an address and a time."""
+    if not words.endswith(":") or len(words) > _MAX_INTRODUCTION:
+        return False
+    return bool(_SAID.fullmatch(words) or ("@" in words and _DIGITS.search(words)))
+
+
+def _split(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Paragraphs: at empty lines, and before the signature."""
+    paragraph: list[str] = []
+    for line in lines:
+        is_signature = line.rstrip("\r") in (_SIGNATURE, _SIGNATURE.strip())
+        if paragraph and (is_signature or not line.strip()):
+            yield paragraph
+            paragraph = []
+        if line.strip() and not is_signature:
+            paragraph.append(line.rstrip())
+    if paragraph:
+        yield paragraph
+
+
+def _add_paragraph(builder: DocumentBuilder, lines: Sequence[str]) -> None:
+    """Add a paragraph, and the items of a list in it."""
+    run: list[str] = []
+    kind: BlockKind = "paragraph"
+    for line in lines:
+        if _ITEM.match(line):
+            builder.add(kind, "\n".join(run))
+            run, kind = [], "item"
+        run.append(line)
+    builder.add(kind, "\n".join(run))

@@ -5,19 +5,17 @@ is data without code, each part of which is checked before it is used.
 """
 
 import json
-import re
 import struct
 from typing import Any, BinaryIO, cast, get_args
 
 from memnet.errors import Problem
-from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
+from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument, well_formed
 from memnet.runtime.process import not_collecting
 
 # Of a message: ten times the text of the longest document, for its blocks and cells.
 MAX_BYTES = 1 << 28
 MAX_LABEL = 1000  # characters of a place or of the name of a link
 _LENGTH = struct.Struct(">I")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = frozenset(get_args(BlockKind))
 
 
@@ -29,18 +27,13 @@ class TooLargeError(Exception):
     """A message is longer than ``MAX_BYTES``."""
 
 
-def valid_text(text: str) -> str:
-    """A text of the same length with replacement characters for unpaired surrogates."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
 def write_message(stream: BinaryIO, message: object) -> None:
     """Write a JSON value with its length before it.
 
     Raises:
         TooLargeError: it is too long; nothing was written.
     """
-    data = valid_text(json.dumps(message, ensure_ascii=False, default=str)).encode()
+    data = well_formed(json.dumps(message, ensure_ascii=False, default=str)).encode()
     if len(data) > MAX_BYTES:
         raise TooLargeError
     stream.write(_LENGTH.pack(len(data)))
@@ -86,10 +79,8 @@ def item_message(item: ParsedDocument | Problem) -> list[Any]:
         else block
         for block in item.blocks
     ]
-    return [
-        "document", item.name, item.title, item.text, blocks, dict(item.metadata),
-        _short(item.names),
-    ]  # fmt: skip
+    names = _short(item.names)
+    return ["document", item.name, item.title, item.text, blocks, dict(item.metadata), names]
 
 
 def _short(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,21 +89,17 @@ def _short(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument | Problem:
-    """What a loader gave, from its message.
-
-    Args:
-        message: as parsed.
-        name: of the file's source, with which the names of all documents start.
-        origin: of a document.
+    """What a loader gave, from its message, for a file whose source has this name.
 
     Raises:
-        BadMessageError: some part is missing, or of another type, or lies outside of the text.
+        BadMessageError: some part is missing, or of another type, or lies outside of the text, or
+            the name of a document does not start with that of the source.
     """
     match message:
         case ["problem", str(where), str(what), str(reason)]:
             return Problem(where, what, reason)
         case ["document", str(own), str(title), str(text), list(blocks), dict(metadata), names]:
-            stem = valid_text(name)
+            stem = well_formed(name)
             if own == stem or own.startswith((f"{stem}#", f"{stem}/")):
                 # Of a table of a million cells it would take four fifths of the time.
                 with not_collecting():
@@ -137,12 +124,8 @@ def _blocks(values: list[Any], length: int) -> tuple[Block, ...]:
             ):
                 raise BadMessageError
             last = end
-            placed = _cells(cells, start, end) if cells else ()
-            blocks.append(
-                Block(
-                    cast(BlockKind, kind), start, end, level, place, opens, _labels(links), placed
-                )
-            )
+            known, placed = cast(BlockKind, kind), _cells(cells, start, end) if cells else ()
+            blocks.append(Block(known, start, end, level, place, opens, _labels(links), placed))
     except (TypeError, ValueError) as error:
         raise BadMessageError from error
     return tuple(blocks)

@@ -51,15 +51,7 @@ class _PandocError(InputError):
 
 
 def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
-    """The document that pandoc reads.
-
-    Args:
-        file: to read.
-        name: of its format, as pandoc calls it.
-
-    Raises:
-        InputError: there is no pandoc, it is too old, or it can't read the file.
-    """
+    """The document that pandoc reads; ``name`` is that of the format, as pandoc calls it."""
     if name == "man" and re.search(rb"^[.] *Dt\s", file.data, re.MULTILINE):
         name = "mdoc"
     data = file.data
@@ -76,20 +68,11 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     builder = DocumentBuilder()
     markup = _OTHER_FILE.sub('href="', markup)
     page = html.add(builder, _TITLE_BLOCK.sub("", markup), whole=True, max_heading=file.max_title)
-    title = page.title[: file.max_title] or file.title
-    if not len(builder):
-        if not page.title:
-            raise InputError("is empty; there is nothing to remember in it")
-        builder.add("heading", title, level=1)
-    yield builder.build(file.name, title, metadata=page.metadata)
+    yield file.document(builder, page.title[: file.max_title], page.metadata)
 
 
 def executable() -> str:
-    """Path of pandoc: that of the extra, else the first one on the path.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Path of pandoc: that of the extra, else the first one on the path."""
     spec = find_spec("pypandoc")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for found in Path(folder, "files").glob("pandoc*"):
@@ -126,11 +109,7 @@ def _parts(text: str, name: str) -> Iterator[str]:
 
 
 def _html(data: bytes, name: str, seconds: float) -> str:
-    """HTML that pandoc makes of a file.
-
-    Raises:
-        InputError: it does not.
-    """
+    """HTML that pandoc makes of a file."""
     command = [
         *(executable(), "--sandbox", "--from", name, "--to", "html", "--standalone"),
         *("--wrap", "none", "--mathml", "--quiet", "+RTS", f"-M{_MEMORY}", "-RTS"),

@@ -28,11 +28,7 @@ class Loader(Protocol):
     """What an entry point names: a function from a file to HTML, or to blocks with places."""
 
     def __call__(self, data: bytes, name: str) -> str | Iterable[Piece]:
-        """Read a file.
-
-        Args:
-            data: its content.
-            name: of its source, such as its path.
+        """Read a file, given its content and the name of its source, such as its path.
 
         Returns:
             HTML, of which everything is read; or the blocks in their order, where a heading of
@@ -45,15 +41,7 @@ class Loader(Protocol):
 
 
 def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
-    """The document that another package's loader gives.
-
-    Args:
-        file: to read.
-        name: of the entry point.
-
-    Raises:
-        InputError: the loader can't be imported, or gives something else than its protocol says.
-    """
+    """The document that another package's loader gives, by the name of its entry point."""
     entry = other_loaders()[name]
     try:
         loader: Loader = entry.load()
@@ -70,7 +58,7 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
         title = _add_pieces(builder, result, entry.value)
     if not len(builder):
         raise InputError("holds no text; expected a document with some")
-    yield builder.build(file.name, title[: file.max_title] or file.title)
+    yield file.document(builder, title[: file.max_title])
 
 
 def _add_pieces(builder: DocumentBuilder, pieces: Iterable[Piece], loader: str) -> str:

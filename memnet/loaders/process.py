@@ -13,18 +13,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, cast
 
 from memnet.errors import Problem
-from memnet.loaders.document import ParsedDocument
+from memnet.loaders.document import ParsedDocument, well_formed
 from memnet.loaders.formats import format_by_name
 from memnet.loaders.messages import (
     BadMessageError,
     message_item,
     parse_message,
     read_message,
-    valid_text,
     write_message,
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
@@ -53,12 +51,7 @@ class LoaderProcess:
     def __enter__(self) -> "LoaderProcess":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -118,17 +111,13 @@ class LoaderProcess:
                 self._kill()
 
     def _answers(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """What the child gives for the first request.
-
-        Raises:
-            _BrokenError: it breaks; says why.
-        """
+        """What the child gives for the first request; a ``_BrokenError`` says why it breaks."""
         file, limits = request.file, self._limits
         try:
             child = self._running()
-            while (message := child.receive(2 * limits.seconds)) != ["end"]:
+            while (message := child.receive(limits)) != ["end"]:
                 match message:
-                    case ["begin", str(name)] if name.startswith(f"{valid_text(file.name)}/"):
+                    case ["begin", str(name)] if name.startswith(f"{well_formed(file.name)}/"):
                         request.begun += 1
                         request.within = name
                     case ["memory"]:
@@ -142,10 +131,6 @@ class LoaderProcess:
             ) from error
         except BadMessageError as error:
             raise _BrokenError("makes its parser return invalid data; it is damaged") from error
-        except queue.Empty as error:
-            raise _BrokenError(_too_slow(limits)) from error
-        except _EndedError as error:
-            raise _BrokenError(_end_text(error.status, limits)) from error
 
     def _request(self, file: FileToLoad) -> None:
         request = _Request(file)
@@ -154,11 +139,7 @@ class LoaderProcess:
             self._child.send(request, self._limits)
 
     def _running(self) -> "_Child":
-        """The child, which has all requests.
-
-        Raises:
-            OSError: it does not start.
-        """
+        """The child, which has all requests."""
         if self._child is None:
             self._child = _Child()
             for request in self._requested:
@@ -171,16 +152,12 @@ class LoaderProcess:
             self._child = None
 
 
-def _too_slow(limits: LoadLimits) -> str:
-    return f"takes more than {limits.seconds:g} s to read; split it"
-
-
-def _end_text(status: int, limits: LoadLimits) -> str:
-    """What the end of a child means for the file that it read."""
+def _end_text(status: int | None, limits: LoadLimits) -> str:
+    """What the end of a child, or None if it does not answer, means for the file that it read."""
+    if status is None or -status == getattr(signal, "SIGXCPU", None):
+        return f"takes more than {limits.seconds:g} s to read; split it"
     if status >= 0:
         return f"ends the process that reads it (status {status}); it may be damaged"
-    if -status == getattr(signal, "SIGXCPU", None):
-        return _too_slow(limits)
     if -status == getattr(signal, "SIGKILL", None):
         return "made the system end the process that read it, likely for want of memory"
     name = signal.strsignal(-status) or f"signal {-status}"
@@ -198,14 +175,6 @@ class _Request:
 
 class _BrokenError(Exception):
     """The child can't go on."""
-
-
-class _EndedError(Exception):
-    """The process ended."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
 
 
 class _Child:
@@ -228,15 +197,17 @@ class _Child:
         with suppress(OSError):  # it has ended, as ``receive`` will tell
             write_message(cast(BinaryIO, self._process.stdin), message)
 
-    def receive(self, seconds: float) -> list[object]:
-        """The next message, within some seconds.
+    def receive(self, limits: LoadLimits) -> list[object]:
+        """The next message.
 
         Raises:
             BadMessageError: it is not a message.
-            queue.Empty: it does not come in time.
-            _EndedError: the process ended.
+            _BrokenError: the process ended, or does not answer in time.
         """
-        data = self._messages.get(timeout=seconds)
+        try:
+            data = self._messages.get(timeout=2 * limits.seconds)
+        except queue.Empty:
+            raise _BrokenError(_end_text(None, limits)) from None
         if data is not None:
             return parse_message(data)
         self._is_through = True
@@ -245,7 +216,7 @@ class _Child:
         except subprocess.TimeoutExpired:  # it only closed its output, or wrote something else
             self._process.kill()
             status = self._process.wait()
-        raise _EndedError(status)
+        raise _BrokenError(_end_text(status, limits))
 
     def end(self) -> None:
         """Let the process end by itself, if it is idle."""

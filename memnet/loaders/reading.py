@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,10 +46,7 @@ def load_documents(
 ) -> Iterator[ParsedDocument | Problem]:
     """The documents of a file, by its loader, and a problem for what can't be read.
 
-    Args:
-        file: to read.
-        limits: of its size.
-        begin: as that of ``SourceFile``.
+    ``begin`` is that of ``SourceFile``.
 
     Raises:
         MemoryError: reading it takes more memory than there is.
@@ -62,7 +60,16 @@ def load_documents(
     except InputError as error:
         yield Problem(file.name, str(error), error.reason)
         return
-    sibling = _siblings(path.parent, limits.file)
+
+    def sibling(name: str) -> bytes | None:
+        """A file beside this one, or in a folder beside its own; links lead no further."""
+        try:
+            target = (path.parent / name).resolve(strict=True)
+            beside = target.is_relative_to(path.parent.parent.resolve())
+            return read_file(target, limits.file) if beside else None
+        except (InputError, OSError, ValueError, RuntimeError):
+            return None
+
     yield from read_source(
         known,
         SourceFile(file.name, data, sibling, limits.characters, limits.title, limits.file, begin),
@@ -97,20 +104,6 @@ def read_source(known: Format, file: SourceFile) -> Iterator[ParsedDocument | Pr
         )
 
 
-def _siblings(folder: Path, max_bytes: int) -> Callable[[str], bytes | None]:
-    root = folder.parent.resolve()
-
-    def sibling(path: str) -> bytes | None:
-        """A file beside this one, or in a folder beside its own; links lead no further."""
-        try:
-            target = (folder / path).resolve(strict=True)
-            return read_file(target, max_bytes) if target.is_relative_to(root) else None
-        except (InputError, OSError, ValueError, RuntimeError):
-            return None
-
-    return sibling
-
-
 def main() -> None:
     """Answer requests on standard input until there are no more."""
     raise_gc_threshold()  # documents are many small parts without cycles
@@ -125,12 +118,10 @@ def main() -> None:
 
 def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryIO) -> bool:
     """Read a file without the first ``skipped`` files in it; False if it took too much memory."""
-    within = 0
+    within = count(1)
 
     def begin(name: str) -> bool:
-        nonlocal within
-        within += 1
-        if within <= skipped:
+        if next(within) <= skipped:
             return False
         messages.write_message(answers, ["begin", name])
         limit_time(limits.seconds)

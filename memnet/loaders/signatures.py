@@ -130,11 +130,7 @@ _MAIL = re.compile(
 
 
 def recognise(head: bytes) -> Content | None:
-    """What the first bytes of a file say that it is, if they leave no doubt.
-
-    Args:
-        head: ``HEAD`` bytes, or all of a shorter file.
-    """
+    """What the first ``HEAD`` bytes of a file say that it is, if they leave no doubt."""
     for prefix, content in _PREFIXES:
         if head.startswith(prefix):
             return content

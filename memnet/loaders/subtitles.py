@@ -50,25 +50,23 @@ class _Paragraph:
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The document of all that is said.
-
-    Raises:
-        InputError: there is no cue.
-    """
+    """The document of all that is said."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     builder = DocumentBuilder()
     speakers: dict[str, None] = {}
     for part in _paragraphs(_without_repeats(_cues(text))):
-        if part.speaker:
-            speakers[part.speaker] = None
         label = f"{part.speaker}: " if part.speaker else ""
-        builder.add("message", f"{label}{part.text}", place=_clock(part.start))
+        whole = int(part.start)
+        clock = f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+        builder.add("message", f"{label}{part.text}", place=clock)
+        speakers[part.speaker] = None
     if not len(builder):
         raise InputError(
             'holds no subtitles, expected times such as "00:01:20,000 --> 00:01:22,500" with a '
             "text below; export them again as SubRip or WebVTT"
         )
-    metadata = {"speakers": list(speakers)} if speakers else {}
+    named = list(filter(None, speakers))
+    metadata = {"speakers": named} if named else {}
     yield builder.build(file.name, _title(file, text), metadata=metadata)
 
 
@@ -156,8 +154,3 @@ def _paragraphs(cues: Iterable[_Cue]) -> Iterator[_Paragraph]:
 def _seconds(parts: Iterable[str | None]) -> float:
     hours, minutes, seconds, fraction = (part or "0" for part in parts)
     return int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction}")
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -232,8 +232,11 @@ def http_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
-    app.add_middleware(_PostsOnly)
-    return app
+    # As a middleware of the app it would answer errors of the body before their handlers see them.
+    outer = Starlette()
+    outer.router.lifespan_context = app.router.lifespan_context
+    outer.router.default = _PostsOnly(app)
+    return outer
 
 
 class _PostsOnly:
@@ -248,7 +251,6 @@ class _PostsOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
             return
         if scope["method"] != "POST":
             await Response(status_code=405, headers={"allow": "POST"})(scope, receive, send)

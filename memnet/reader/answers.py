@@ -70,13 +70,10 @@ class Prediction(NamedTuple):
     confidence: float | None = None
     abstained: bool = False  # Whether the memory does not hold the answer, whatever the candidates
     promised: bool = True  # Whether it is shown as an answer, not as sentences that may help
-    # By which confidence was judged; None where no reader of spans was at work
-    signals: Signals | None = None
+    signals: Signals | None = None  # Of the confidence; None without a reader of spans
     resolved: tuple[Resolved, ...] = ()  # The question after each answer to a part of it
-    # The pieces of the evidence that are shown, in the order in which they are
-    quotes: tuple[Quotation, ...] = ()
-    # The shortest span that answers, "yes" or "no"; None where only a quotation does
-    short: str | None = None
+    quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
+    short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
 
     @property

@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
-from memnet.checkpoints import (
-    check_shapes,
-    check_weights,
-    load_checkpoint,
-    save_checkpoint,
-)
+from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
 from memnet.encoders.onnx_model import Precision, cached_model, calibrated, onnx_session
 from memnet.encoders.weights import (
     WEIGHTS_SHA256,
@@ -177,12 +172,7 @@ class HeadsOnnx:
     def __call__(
         self, token_ids: NDArray[np.int64], segments: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits of each token [B, T, P] and of the first ones [B, K] float32.
-
-        Args:
-            token_ids: [B, T] int64, without padding.
-            segments: [B, T] int64.
-        """
+        """Logits of each token [B, T, P] and of the first [B, K], from ids and segments [B, T]."""
         tokens, first = self._session.run(
             ["pointers", "kinds"], {"ids": token_ids, "segments": segments}
         )
@@ -260,7 +250,6 @@ def trained_model(folder: Path, kind: NetworkKind, precision: Precision) -> byte
 
 
 def _observed_packs() -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Packs of the texts that ranges are observed on."""
     packer = Packer(load_tokenizer(checked_folder()), _PACK_TOKENS)
     for line in _OBSERVED.read_text(encoding="utf-8").splitlines():
         example = json.loads(line)

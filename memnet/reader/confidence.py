@@ -108,13 +108,15 @@ def signals_of(
     answer was read or judged, its own first.
     """
     best = candidates[0] if candidates else None
+    wanted = stems(question, STEM_LETTERS)
+    read = _all_stems(normalise(_answer_context(best, support)))
     ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
     return Signals(
         answer=best.score if best else 0.0,
         second=candidates[1].score if len(candidates) > 1 else 0.0,
         answerable=reading.answerable,
         similarity=max((item.similarity for item in passages), default=0.0),
-        overlap=_share(question, _answer_context(best, support)),
+        overlap=len(wanted & read) / len(wanted) if wanted else 1.0,
         unknown=_has_unknown_name(question, (*passages, *others, *support)),
         rank=0 if best is None else ranks.get(best.evidence, len(passages)),
     )
@@ -130,12 +132,6 @@ def _answer_context(answer: Candidate | None, support: Sequence[RankedSlot]) -> 
     first, last = answer.start - slot.start, answer.end - slot.start
     inside = overlapping(support[0].sentence_spans, first, last)
     return " ".join([slot.title, *(slot.text[start:end] for start, end in inside)])
-
-
-def _share(question: str, text: str) -> float:
-    """Share of a question's words, by their stems, that a text contains; 1 without any."""
-    wanted = stems(question, STEM_LETTERS)
-    return len(wanted & _all_stems(normalise(text))) / len(wanted) if wanted else 1.0
 
 
 def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:

@@ -23,11 +23,9 @@ Network = TypeVar("Network", bound=nn.Module)
 class SpanTensors(NamedTuple):
     """``SpanScores`` as tensors of the network's device, with gradients in training."""
 
-    # [B, T] float32: log-probability that the answer starts at a token, if it is a span
-    start: Tensor
+    start: Tensor  # [B, T] float32: log-probability that an answer's span starts at a token
     end: Tensor  # [B, T] float32: the same for its last token
-    # [B, T] float32: logits of tokens, whose mean over a unit is the logit of that
-    relevance: Tensor
+    relevance: Tensor  # [B, T] float32: logits of tokens; their mean over a unit is its own
     kind: Tensor  # [B, K] float32: log-probabilities of ``KINDS``
 
 
@@ -80,8 +78,7 @@ def score_packs(network: SpanNetwork) -> ScorePacks:
 class Right(NamedTuple):
     """What is right about a pack."""
 
-    # First and last token of each right short answer; empty where none is known
-    spans: list[tuple[int, int]]
+    spans: list[tuple[int, int]]  # First and last token of each right short answer, if known
     # First and last token of each unit, and whether it belongs to the quotation that answers
     units: list[tuple[int, int, bool]]
     kinds: list[bool]  # [K] kinds of which one is right

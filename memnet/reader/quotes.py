@@ -117,10 +117,7 @@ def quote(
 def quote_candidates(
     kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Candidate, ...]:
-    """The quotations that may answer, best first, each from the units that those before it leave.
-
-    Their score is the attention to the best of their units.
-    """
+    """The likeliest quotations, each from units that those before it leave, by their best unit."""
     found: list[Candidate] = []
     left = list(attended)
     while left and len(found) < _MAX_CANDIDATES:

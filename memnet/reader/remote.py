@@ -42,10 +42,7 @@ class RemoteReader:
     """A model on a server as a ``Reader``. Passages and questions are sent to that server."""
 
     def __init__(self, name: str) -> None:
-        """Find the server by "openai:URL#MODEL"; it is asked at the first question.
-
-        InputError where the name is another, DependencyError where httpx is not installed.
-        """
+        """Find the server; it is asked at the first question. InputError for another name."""
         url, _, model = name.removeprefix(PREFIX).partition("#")
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or not model:
             raise InputError(
@@ -67,10 +64,7 @@ class RemoteReader:
         self._model = model
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """As ``Reader.read``; without a valid citation there is no answer.
-
-        ModelError where the server can't be reached, refuses, or does not answer in its form.
-        """
+        """As ``Reader.read``; ModelError where the server can't be reached or gives no answer."""
         if not passages:
             return _NOTHING
         spans = cited_spans(self._answer(_prompt(question, passages)), passages)

@@ -74,8 +74,7 @@ class ReadUnit(NamedTuple):
     passage: int  # Index of the passage that it stands in
     unit: Unit
     logit: float  # Log-odds that it is a part of the quotation that answers, against none of all
-    # Those that speak most for it, in their order; only of the best units
-    words: tuple[ReadWord, ...] = ()
+    words: tuple[ReadWord, ...] = ()  # Those that speak most for it, in order; of the best units
 
 
 class Reading(NamedTuple):
@@ -119,11 +118,9 @@ class Reader(Protocol):
 class SpanScores(NamedTuple):
     """Scores of the packs of a batch, float32."""
 
-    # [B, T]: log-probability that the answer starts at a token, if it is a span
-    start: NDArray[np.float32]
+    start: NDArray[np.float32]  # [B, T]: log-probability that an answer's span starts at a token
     end: NDArray[np.float32]  # [B, T]: the same for its last token
-    # [B, T]: logits of tokens, whose mean over a unit is the logit of that
-    relevance: NDArray[np.float32]
+    relevance: NDArray[np.float32]  # [B, T]: logits of tokens; their mean over a unit is its own
     kind: NDArray[np.float32]  # [B, K]: log-probabilities of ``KINDS``
 
 
@@ -184,10 +181,7 @@ class _Piece(NamedTuple):
 
 
 class Packer:
-    """Makes packs.
-
-    Source: Devlin et al. 2019, section 3 (two texts in one sequence).
-    """
+    """Makes packs: two texts in one sequence, as in Devlin et al. 2019, section 3."""
 
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
         """Take a tokenizer that neither pads nor truncates, and the most tokens of a pack."""

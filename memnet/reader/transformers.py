@@ -31,10 +31,7 @@ class NamedReader:
     """
 
     def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
-        """Load the model by its name or folder.
-
-        DependencyError where transformers is not installed, ModelError where there is no such one.
-        """
+        """Load the model; DependencyError without transformers, ModelError without such a model."""
         shown = os.fspath(name)
         if is_missing_folder(name):
             raise ModelError(f"there is no reader folder {shown!r}; {_EXPECTED}")

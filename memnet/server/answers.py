@@ -42,13 +42,10 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
     """``POST /ask``, ``/ask/stream`` and ``/search``, and all ``GET`` but those of sources."""
     routes = APIRouter()
 
-    def answer(asked: AskRequest) -> Answer:
-        return engine.ask(asked.question, **asked.arguments())
-
     @routes.post("/ask", response_model=Answer)
     async def ask(asked: AskRequest) -> Response:
         """Answer a question: the object that ``memnet ask --json`` prints."""
-        return json_response(await work.answer(answer, asked))
+        return json_response(await work.answer(engine.ask, **dict(asked)))
 
     @routes.post(
         "/ask/stream",
@@ -61,7 +58,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
         async def events() -> AsyncIterator[str]:
             yield ": reading\n\n"  # acknowledges the question at once
             try:
-                answered = await work.answer(answer, asked)
+                answered = await work.answer(engine.ask, **dict(asked))
             except Exception as error:
                 yield _event("error", error_body(*describe(error)))
                 return
@@ -75,7 +72,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
     async def search(asked: SearchRequest) -> Response:
         """Find evidence without reading an answer in it."""
         started = time.perf_counter()
-        evidence = await work.answer(engine.search, asked.query, **asked.arguments())
+        evidence = await work.answer(engine.search, **dict(asked))
         elapsed = (time.perf_counter() - started) * 1000
         return json_response(Found(evidence=evidence, elapsed_ms=elapsed))
 
@@ -184,12 +181,11 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
     @routes.post("/tell", response_model=TellReport)
     async def tell(told: TellRequest) -> Response:
         """Remember sentences; the object that ``memnet tell --json`` prints."""
-        report = await work.write(engine.tell, told.text, at=told.at, namespace=told.namespace)
-        return json_response(report)
+        return json_response(await work.write(engine.tell, **dict(told)))
 
     @routes.post("/undo", response_model=UndoReport)
     async def undo(request: UndoRequest) -> Response:
         """Undo the last tell."""
-        return json_response(await work.write(engine.undo, namespace=request.namespace))
+        return json_response(await work.write(engine.undo, **dict(request)))
 
     return routes

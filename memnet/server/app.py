@@ -53,7 +53,10 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
             if not settings.read_only:
                 stop = threading.Event()
                 vectors = threading.Thread(
-                    target=make_full_vectors, args=(engine, stop), name="vectors", daemon=True
+                    target=make_full_vectors,
+                    args=(engine, stop),
+                    name="memnet-vectors",
+                    daemon=True,
                 )
                 vectors.start()
                 stack.push_async_callback(asyncio.to_thread, vectors.join)

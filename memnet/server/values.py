@@ -29,10 +29,6 @@ class _Options(Request):
     as_of: str | None = None
     where: dict[str, Any] | None = None
 
-    def arguments(self) -> dict[str, Any]:
-        """The fields as arguments of ``Engine.ask`` and ``Engine.search``."""
-        return {name: getattr(self, name) for name in _Options.model_fields}
-
 
 class AskRequest(_Options):
     """Body of ``POST /ask``; the fields are the arguments of ``Engine.ask``."""

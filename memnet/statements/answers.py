@@ -90,7 +90,6 @@ class StatementAnswers:
                 by_words = network.answer(undated, found.passages, prior)
                 if by_words is not None and reading.form == "value":
                     reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
-            slots = {one.id: one for one in self.store.fetch([one.id for one in found.told])}
             held = _held(question, scope.moment())
             ended: list[Ended] = []
             if held is not None and not _asks_what_was(question):
@@ -100,7 +99,7 @@ class StatementAnswers:
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
             self.on_read(dict(zip(ids, attended(reading), strict=True)))
-        return answer_of(question, found, slots, reading, top_k, started)
+        return answer_of(question, found, reading, top_k, started)
 
     def _find(
         self, question: str, dated: str, hops: int | None, scope: Scope, network: StatementReader
@@ -130,26 +129,22 @@ class StatementAnswers:
         known = {one.id: one for one in all_told if _is_read(one, scope, held)}
         ended = [one for one in all_told if one.change == "end" and one.id not in known]
         # However often something has changed, what holds is read as well.
-        holding = [slot for slot, one in known.items() if not _has_ended(one, scope)]
-        by_rank = {slot: rank for rank, slot in enumerate(ranked)}
-        holding.sort(key=by_rank.__getitem__)
-        ranked = list(dict.fromkeys([*holding[:_HOLDING], *ranked]))
-        told = [known[slot] for slot in ranked if slot in known][:_READ]
+        read = [known[slot] for slot in ranked if slot in known]
+        holding = [one for one in read if not _has_ended(one, scope)][:_HOLDING]
+        told = list({one.id: one for one in (*holding, *read)}.values())[:_READ]
         told = without_plans(question, told, scope.moment())
         weights = self._attention(question, vector, told)
-        by_rank = {slot: rank for rank, slot in enumerate(ranked)}
-        best = sorted(
-            range(len(told)),
-            key=lambda index: by_rank[told[index].id] if chosen else -weights[index],
-        )
+        best = list(range(len(told)))
+        if not chosen:
+            best.sort(key=lambda index: -weights[index])
         changed = _partly_changed(statements.told, told)
         passages = [dated_passage(one, scope.moment(), changed.get(one.id)) for one in told]
         room = network.fitting(dated, [passages[index] for index in best])
         kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
-        return FoundStatements(
-            [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
-            second, chosen, vector, ended,
-        )  # fmt: skip
+        told = [told[index] for index in kept]
+        slots = {one.id: one for one in self.store.fetch([one.id for one in told])}
+        passages = [passages[index] for index in kept]
+        return FoundStatements(told, slots, passages, weights[kept], second, chosen, vector, ended)
 
     def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
         """What has ended by a time, in seconds since the epoch, and what ended and denies it.

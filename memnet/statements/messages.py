@@ -7,6 +7,7 @@ code, and nothing that is only thought, hoped or wished. What is left out is sti
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -175,11 +176,9 @@ class Learner:
 
     def _parse(self, text: str, at: float) -> list[ParsedStatement]:
         """The statements of a sentence; none of one that the parser refuses."""
-        try:
-            found = self.rules.parser.parse(text, max(0.0, at), ())
-        except InputError:
-            return []
-        return [checked(one, text) for one in found]
+        with suppress(InputError):
+            return [checked(one, text) for one in self.rules.parser.parse(text, max(0.0, at), ())]
+        return []
 
 
 def _of_speaker(parsed: ParsedStatement, subject: str, start: int) -> ParsedStatement | None:

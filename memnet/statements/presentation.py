@@ -31,6 +31,7 @@ class FoundStatements(NamedTuple):
     """Statements that are read, in the order of their time."""
 
     told: list[Told]
+    slots: Mapping[int, Slot]  # Theirs, by id
     passages: list[Passage]  # As the network reads them
     weights: NDArray[np.float32]  # [K] attention of the first hop
     second: dict[int, str]  # Ids that a second hop added, each with the name that led to it
@@ -42,14 +43,13 @@ class FoundStatements(NamedTuple):
 def answer_of(
     question: str,
     found: FoundStatements,
-    slots: Mapping[int, Slot],
     reading: StatementReading | None,
     top_k: int,
     started: float,
 ) -> Answer:
     """The public answer; without a reading, of no statements, it abstains."""
     relevance: Sequence[float] = () if reading is None else reading.relevance
-    shown, short, quotes = _shown(question, found, slots, reading)
+    shown, short, quotes = _shown(question, found, reading)
     abstained = reading is None or reading.forms["none"] > _NONE or shown is None
     quoted = {quote.evidence for quote in quotes}
     order = [
@@ -69,13 +69,13 @@ def answer_of(
         confidence=None if reading is None else 1 - reading.forms["none"],
         abstained=abstained,
         contradiction=not abstained and reading is not None and reading.form == "conflict",
-        candidates=() if reading is None else _candidates(found, slots, reading),
+        candidates=() if reading is None else _candidates(found, reading),
         evidence=tuple(
-            evidence_of(slots[one.id], relevance[index], 2 if one.id in found.second else 1)
+            evidence_of(found.slots[one.id], relevance[index], 2 if one.id in found.second else 1)
             for index in order[:top_k]
             for one in (found.told[index],)
         ),
-        hops=_hops(found, slots, [] if reading is None else attended(reading), top_k),
+        hops=_hops(found, [] if reading is None else attended(reading), top_k),
         model="statements",
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
@@ -117,10 +117,7 @@ def attended(reading: StatementReading) -> list[float]:
 
 
 def _shown(
-    question: str,
-    found: FoundStatements,
-    slots: Mapping[int, Slot],
-    reading: StatementReading | None,
+    question: str, found: FoundStatements, reading: StatementReading | None
 ) -> tuple[str | None, str | None, tuple[Quote, ...]]:
     """What a person reads, the short answer, and the pieces that they are made of."""
     if reading is None:
@@ -128,7 +125,7 @@ def _shown(
     form, relevance = reading.form, reading.relevance
 
     def quote(piece: Piece) -> Quote:
-        slot = slots[found.told[piece.statement].id]
+        slot = found.slots[found.told[piece.statement].id]
         return quote_at(slot, piece.start, piece.end, relevance[piece.statement])
 
     if form == "list" and reading.items:
@@ -199,9 +196,7 @@ def candidate_of(quote: Quote, score: float) -> Candidate:
     )
 
 
-def _candidates(
-    found: FoundStatements, slots: Mapping[int, Slot], reading: StatementReading
-) -> tuple[Candidate, ...]:
+def _candidates(found: FoundStatements, reading: StatementReading) -> tuple[Candidate, ...]:
     """Possible answers, best first."""
     if reading.form in ("yes", "no", "count"):
         text = str(reading.number) if reading.form == "count" else reading.form
@@ -210,14 +205,12 @@ def _candidates(
     if reading.form == "conflict":
         pieces = tuple(_whole(found, one, reading.relevance[one]) for one in _needed(reading))
     return tuple(
-        candidate_of(quote_at(slots[found.told[at].id], start, end, score), score)
+        candidate_of(quote_at(found.slots[found.told[at].id], start, end, score), score)
         for at, start, end, score in pieces
     )
 
 
-def _hops(
-    found: FoundStatements, slots: Mapping[int, Slot], attended: Sequence[float], top_k: int
-) -> tuple[Hop, ...]:
+def _hops(found: FoundStatements, attended: Sequence[float], top_k: int) -> tuple[Hop, ...]:
     """What the first hop attended to, and what the reader did."""
     return tuple(
         Hop(
@@ -225,7 +218,7 @@ def _hops(
             weights=tuple(
                 SlotWeight(
                     id=one.id,
-                    source=slots[one.id].source,
+                    source=found.slots[one.id].source,
                     weight=weights[index],
                     title=one.text,
                     via=found.second.get(one.id),

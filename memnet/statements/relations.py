@@ -87,6 +87,7 @@ _VERBS = [
 ]
 _STATE = _verb(rf"{_BE}|becomes?|became|become")
 _AMOUNT = _verb(r"has|have|holds?|seats?|contains?")
+_ALL_VERBS = [*(verb for _, verb, _ in _VERBS), _STATE, _AMOUNT]
 
 _NAME = re.compile(r"\b[^\W\d_a-z][\w'’.-]*(?:(?: (?:of|the|de|van|von))* [^\W\d_a-z][\w'’.-]*)*")
 _NUMBER = re.compile(
@@ -129,9 +130,7 @@ _ATTRIBUTE = re.compile(
 
 def starts_relation(text: str, position: int) -> bool:
     """Whether a known verb starts at a position of a text."""
-    return any(
-        verb.match(text, position) for verb in (*(verb for _, verb, _ in _VERBS), _STATE, _AMOUNT)
-    )
+    return any(verb.match(text, position) for verb in _ALL_VERBS)
 
 
 def relation_of(predicate: str, subject: str) -> Relation:
@@ -155,8 +154,7 @@ def split_predicate(predicate: str) -> tuple[str, tuple[str, ...]]:
 
     Joined by spaces they are the predicate again.
     """
-    verbs = [verb for _, verb, _ in _VERBS]
-    for verb in (*verbs, _STATE, _AMOUNT):
+    for verb in _ALL_VERBS:
         match = verb.match(predicate)
         if match and (verb in (_STATE, _AMOUNT) or _value(predicate[match.end() :])):
             relation, rest = match.group().strip(), predicate[match.end() :]

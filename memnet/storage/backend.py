@@ -38,10 +38,7 @@ class DenseIndex(ABC):
 
     @abstractmethod
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors [K, D] float32 of slots [K] int64, and [K] bool which of them are at hand here.
-
-        The others have to be read from the rows.
-        """
+        """Vectors [K, D] float32 of slots [K] int64, and [K] bool which of them are at hand."""
 
     @abstractmethod
     def info(self) -> IndexInfo:
@@ -79,10 +76,7 @@ class Backend(ABC):
     def vector_index(
         self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
     ) -> DenseIndex:
-        """What compares vectors [D], made by an encoder, of the store in this process.
-
-        ``to_device`` copies vectors to another device; None for the processor.
-        """
+        """What compares vectors [D] in this process; ``to_device`` copies them elsewhere."""
 
     @abstractmethod
     def writing(self, timeout: float, sources_only: bool) -> AbstractContextManager[bool]:

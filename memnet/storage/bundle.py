@@ -213,10 +213,7 @@ def copy_store(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
 
 
 def _write(connection: Connection, path: Path, models: ModelFolders, uploads: Uploads) -> _Head:
-    """Write a bundle; the connection is within a snapshot, so that every row is of one commit.
-
-    Damage is an error here: a bundle of it would be refused.
-    """
+    """Write a bundle, within a snapshot; damage is an error, as a bundle of it would be refused."""
     files = {**models.files(), **uploads.files()}
     dimension = checked_count(connection.property("dimension") or 0)
     if problems := checks.row_problems(connection, dimension):
@@ -430,10 +427,7 @@ def _fill_folder(folder: Path, reader: _Reader) -> None:
 
 
 def _fill(place: str | Path, reader: _Reader, uploads: str | None = None) -> None:
-    """Make a store, and fill it in one transaction.
-
-    ``uploads`` is what paths of uploads begin with; None for the place's own.
-    """
+    """Make a store, and fill it in one transaction; ``uploads`` None for the place's own prefix."""
     head = reader.head
     store = MemoryStore(place, fingerprint=head.encoder, dimension=head.dimension, create=True)
     with closing(store):

@@ -38,7 +38,6 @@ class ModelFolders:
     """The models in a store's folder."""
 
     def __init__(self, store: Path) -> None:
-        """Take the store's folder."""
         self._store = store
 
     def folder(self, name: str) -> Path:
@@ -92,7 +91,6 @@ class Uploads:
     """The uploaded files in a store's folder."""
 
     def __init__(self, store: Path) -> None:
-        """Take the store's folder."""
         self._store = store
         self._folder = Path(os.path.abspath(store)) / _UPLOADS
         # What their paths begin with.
@@ -208,7 +206,6 @@ def _copy(content: BinaryIO, folder: Path) -> Path:
 
 
 def _move_aside(target: Path, folder: Path) -> Path:
-    """Move a file into a folder; returns its path there."""
     descriptor, path = mkstemp(dir=folder)
     os.close(descriptor)
     target.replace(path)

@@ -33,7 +33,6 @@ class Bm25Index:
     """The terms that were looked up since the last commit, for all threads that read a store."""
 
     def __init__(self, config: StoreConfig) -> None:
-        """Cache nothing yet."""
         self._config = config
         self._guard = threading.Lock()
         self._revision: Revision | None = None
@@ -44,22 +43,14 @@ class Bm25Index:
     def postings(
         self, connection: Connection, terms: Sequence[str], max_postings: int
     ) -> dict[str, NDArray[np.int64]]:
-        """The slots with each term: ids [P] int64, rising.
-
-        ``terms`` are distinct; one that is in more than ``max_postings`` slots is left out. The
-        connection is within a snapshot.
-        """
+        """The slots with each of distinct terms, ids [P] int64, rising, within a snapshot."""
         found = self._lookup(connection, terms, max_postings)
         return {term: postings.ids for term, postings in found.items()}
 
     def search(
         self, connection: Connection, terms: Sequence[str], limit: int, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]] | None:
-        """The slots with the highest BM25, best first, ties by rising ids.
-
-        As ``TextIndex.search``, within a snapshot; None where a term has more than the configured
-        number of postings.
-        """
+        """As ``TextIndex.search``, within a snapshot; None where a term has too many postings."""
         found = self._lookup(connection, terms, self._config.max_postings)
         if len(found) < len(terms):
             return None

@@ -75,7 +75,6 @@ def list_namespaces(place: StorePlace) -> list[str]:
 
 
 def _names(place: StorePlace, statement: str, *parameters: str) -> list[str]:
-    """The names that a statement gives, up to a limit; none without a store."""
     with connected(place, _COMPLETE_SECONDS) as found:
         rows = () if found is None else found.rows(statement, *parameters, _MAX_LISTED)
         return [row[0] for row in checked_rows(rows, "a source id or a namespace", str)]
@@ -116,10 +115,7 @@ def _locking_process(path: Path) -> int | None:
 
 @contextmanager
 def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
-    """A connection to the database of a store, whose schema stays as it is; None without a store.
-
-    A server may take ``timeout`` seconds to answer. Errors are those of ``overview``.
-    """
+    """A connection to the database of a store, as it is; None without one."""
     found = _connect(place, timeout)
     try:
         yield found

@@ -39,12 +39,10 @@ _CONTROL = re.compile("[\x00-\x1f\x7f]")
 class Address:
     """Where a store on PostgreSQL is, and how it is reached."""
 
-    shown: str
-    """As messages name it, without passwords."""
+    shown: str  # as messages name it, without passwords
+    # Of libpq, by keyword, with the password; a database is among them.
     parameters: Mapping[str, str] = field(repr=False)
-    """Of libpq, by keyword, with the password; a database is among them."""
-    schema: str = _OWN["schema"]
-    """Its name; in SQL it has to be ``quoted_schema``."""
+    schema: str = _OWN["schema"]  # its name; in SQL it has to be ``quoted_schema``
     index: IndexKind = "hnsw"
 
     @classmethod
@@ -68,12 +66,13 @@ class Address:
         others = [f"{name}={value}" for name, value in given if name not in _OWN]
         parameters = _parsed(f"{base}?{'&'.join(others)}")
         _check_parameters(parameters)
-        return cls(
-            _without_passwords(base, given),
-            parameters,
-            _checked_schema(own["schema"]),
-            _checked_index(own["index"]),
-        )
+        _check_schema(own["schema"])
+        if own["index"] not in get_args(IndexKind):
+            raise InputError(
+                f"{_WHERE} has index {own['index']!r}; expected {' or '.join(get_args(IndexKind))}"
+            )
+        shown = _without_passwords(base, given)
+        return cls(shown, parameters, own["schema"], cast(IndexKind, own["index"]))
 
     def __str__(self) -> str:
         return self.shown
@@ -171,7 +170,7 @@ def _without_passwords(base: str, given: Sequence[tuple[str, str]]) -> str:
     return f"{scheme}://{login.partition(':')[0]}{at}{place}{'?' if query else ''}{query}"
 
 
-def _checked_schema(name: str) -> str:
+def _check_schema(name: str) -> None:
     if not name or _CONTROL.search(name):
         raise InputError(f"{_WHERE} has an empty or unprintable schema; expected schema=NAME")
     if len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
@@ -181,15 +180,6 @@ def _checked_schema(name: str) -> str:
         )
     if name.startswith("pg_") or name == "information_schema":
         raise InputError(f"the schema {name!r} is PostgreSQL's own; choose another name")
-    return name
-
-
-def _checked_index(name: str) -> IndexKind:
-    if name not in get_args(IndexKind):
-        raise InputError(
-            f"{_WHERE} has index {name!r}; expected {' or '.join(get_args(IndexKind))}"
-        )
-    return cast(IndexKind, name)
 
 
 def store_place(given: str | os.PathLike[str]) -> StorePlace:

@@ -114,10 +114,7 @@ class MemoryStore(slots.SlotReads):
             raise
 
     def close(self) -> None:
-        """Close the store's files, once what other threads, and an index writer, do has ended.
-
-        A thread that goes on to use the store gets an error that says that it is closed.
-        """
+        """Close the store's files, once what other threads, and an index writer, do has ended."""
         # In a forked child a thread of the parent may hold the guard of the index for ever.
         if self._own.id == os.getpid():
             self._own.index.close()
@@ -149,10 +146,7 @@ class MemoryStore(slots.SlotReads):
 
     @contextmanager
     def changing(self, advance: bool = True) -> Iterator[None]:
-        """Let every change inside the block be one commit; such blocks may be nested.
-
-        Arguments and errors as ``Connection.transaction`` and ``writing``.
-        """
+        """Let every change inside the block be one commit; as ``Connection.transaction``."""
         with self.writing(), self.connection.transaction(advance):
             yield
 
@@ -313,12 +307,10 @@ class MemoryStore(slots.SlotReads):
             return np.setdiff1d(ids, self.contents.hidden(EVERYWHERE), assume_unique=True)
 
     def keys(self, ids: Sequence[int]) -> Keys:
-        """Key vectors of those of the slots that are stored, in their order.
-
-        Those that the vector index has are taken from it, which is ten times as fast.
-        """
+        """Key vectors of those of the slots that are stored, in their order."""
         wanted = np.array(ids, np.int64)
         with self.reading():
+            # Ten times as fast as from the rows.
             vectors, known = self._process.index.vectors(wanted)
             rest = slots.keys(self.connection, wanted[~known].tolist(), self.dimension)
         read = ~known & np.isin(wanted, rest.ids)
@@ -366,10 +358,7 @@ class MemoryStore(slots.SlotReads):
             return problems + self._process.index.problems()
 
     def count_unused(self) -> tuple[int, int]:
-        """How many symbols and vectors nothing uses, as a write leaves them that was cut off.
-
-        They take room and do no harm.
-        """
+        """How many symbols and vectors nothing uses, as a write leaves them that was cut off."""
         with self.reading():
             symbols, vectors = checks.unused(self.connection)
         return len(symbols), len(vectors)

@@ -27,10 +27,7 @@ class Searcher(Protocol):
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
     ) -> Nearest:
-        """The ``limit`` vectors with the largest inner product with a query [D] float32.
-
-        ``allowed`` [N] bool says which may be found; None for all.
-        """
+        """The ``limit`` vectors nearest to a query [D] among ``allowed`` [N] bool; None: all."""
         ...
 
 
@@ -410,10 +407,7 @@ class Scope:
         )
 
     def sql(self, metadata: MetadataCondition) -> tuple[str, list[Any]]:
-        """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters.
-
-        ``metadata`` is ``Connection.metadata``.
-        """
+        """Conditions on a row of ``source``, " AND ..." or none, and parameters."""
         statement, parameters = "", list[Any]()
         if self.namespace is not None:
             statement += " AND source.namespace = ?"

@@ -115,10 +115,7 @@ def check_question(
     config: Config,
     as_of: object = None,
 ) -> tuple[int, Scope]:
-    """Check the arguments of ``Engine.ask``; InputError where one of them can't be used.
-
-    Returns the number of pieces of evidence to return, and where to look.
-    """
+    """The evidence to return and where to look for ``Engine.ask``; InputError if not usable."""
     limits = config.limit
     check_text(question, "the question", limits.question)
     if not question.strip():

@@ -37,7 +37,6 @@ def place_in_time(told: float, until: float | None) -> str:
 
 
 def _range(first: str, last: str) -> str:
-    """From one place to a later one."""
     pages = [_PAGES.fullmatch(place) for place in (first, last)]
     if pages[0] and pages[1]:
         return f"pp. {pages[0][1].split('-')[0]}-{pages[1][1].split('-')[-1]}"

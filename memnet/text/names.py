@@ -229,7 +229,6 @@ def _runs(text: str) -> Iterator[list[_Chunk]]:
 
 
 def _name_spans(run: list[_Chunk]) -> list[tuple[int, int]]:
-    """Spans of a run that may be a name."""
     spans = [
         (chunk[0][0], last[-1][1])
         for first, chunk in enumerate(run)

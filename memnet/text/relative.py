@@ -261,10 +261,7 @@ _BEFORE = 20  # Look-behind window in characters, >= the longest role phrase
 
 
 def times_in(text: str, reference: date) -> list[TimeSpan]:
-    """The times that a text of any length writes, in its order, without overlap.
-
-    ``reference`` is the day on which it was written or said.
-    """
+    """The times that a text of a day of reference writes, in its order, without overlap."""
     if _ANY.search(text) is None:
         return []
     clauses = Clauses(text)

@@ -23,7 +23,6 @@ from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.training import (
-    EpochReport,
     ReaderExample,
     ReaderPassage,
     TrainingProgress,
@@ -176,19 +175,6 @@ def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None
     with pytest.raises(KeyboardInterrupt):
         train_stories(data, tmp_path / "m", CONFIG, config, threads=_THREADS, on_progress=stop)
     assert _state_of_the_process() == before
-
-
-def test_a_run_that_goes_on_starts_where_it_was(tmp_path: Path) -> None:
-    def stop(_: EpochReport) -> None:
-        raise KeyboardInterrupt
-
-    data, config = read_story_data(_story_files(tmp_path / "data")), TrainingConfig(epochs=4)
-    with pytest.raises(KeyboardInterrupt):
-        train_stories(data, tmp_path / "m", CONFIG, config, stop)
-    said: list[TrainingProgress] = []
-    train_stories(data, tmp_path / "m", CONFIG, config, on_progress=said.append)
-    assert said[0] == TrainingProgress("training", 0, 0.25)
-    assert said[1].share > 0.25
 
 
 class _Clock:

@@ -63,10 +63,7 @@ def test_products_in_int8_can_not_overflow_without_vnni() -> None:
     from onnx import numpy_helper
 
     reader_folder = Path(reader.__file__).parents[1] / "shipped" / "spans"
-    for model in (
-        encoder_model(WEIGHTS, "int8"),
-        span_model(load_weights(reader_folder), "int8"),
-    ):
+    for model in (encoder_model(WEIGHTS, "int8"), span_model(load_weights(reader_folder), "int8")):
         graph = onnx.load_from_string(model).graph
         constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
         products = [node for node in graph.node if node.op_type == "MatMulIntegerToFloat"]

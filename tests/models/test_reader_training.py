@@ -27,10 +27,7 @@ from memnet.learning.evaluation import (
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import load_calibration
 from memnet.reader.confidence import FEATURES, Signals
-from memnet.reader.network import (
-    load_span_network,
-    score_packs,
-)
+from memnet.reader.network import load_span_network, score_packs
 from memnet.reader.spans import KINDS, NONE, QUOTED, ExtractiveReader, Packer, Passage
 from memnet.reader.training import train as reader_training
 from memnet.reader.training.examples import (

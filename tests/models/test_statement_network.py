@@ -12,7 +12,14 @@ from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.reader.spans import Pack, Packer, Passage
 from memnet.statements.loading import LazyStatementReader, load_statement_reader
 from memnet.statements.protocol import Label
-from memnet.statements.reading import HEADS, TAGS, StatementReader, StatementScores, split_scores
+from memnet.statements.reading import (
+    HEADS,
+    TAGS,
+    StatementReader,
+    StatementReading,
+    StatementScores,
+    split_scores,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +52,16 @@ def test_a_question_without_statements_is_not_read(packer: Packer) -> None:
     assert reader.fitting("Where?", passages[1:] * 3) == 3
 
 
-def _pack(packer: Packer) -> Pack:
-    (pack,) = packer.packs("Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")])
+def _pack(packer: Packer, *texts: str) -> Pack:
+    (pack,) = packer.packs("Who?", [Passage("", one) for one in texts])
     return pack
+
+
+def _reading(packer: Packer, scores: StatementScores, *texts: str) -> StatementReading:
+    statements = [Passage("", one) for one in texts]
+    reading = StatementReader(lambda _: scores, packer).answer("Who?", statements)
+    assert reading is not None
+    return reading
 
 
 def _scores(pack: Pack, **given: NDArray[np.float32]) -> StatementScores:
@@ -60,7 +74,7 @@ def _scores(pack: Pack, **given: NDArray[np.float32]) -> StatementScores:
 
 
 def test_spans_and_items_are_read_from_their_tokens(packer: Packer) -> None:
-    pack = _pack(packer)
+    pack = _pack(packer, "Ann and Bo", "Cy came")
     place = {one: token for token, one in enumerate(pack.offsets) if one is not None}
     ann, bo, cy = (place[one] for one in ((0, 0, 3), (0, 8, 10), (1, 0, 2)))
     ends, items = np.zeros((1, len(pack.token_ids), 2)), np.zeros((1, len(pack.token_ids), 3))
@@ -69,10 +83,7 @@ def test_spans_and_items_are_read_from_their_tokens(packer: Packer) -> None:
     items[0, :, 0] = 1
     items[0, [ann, bo, cy], 1] = 5
     scores = _scores(pack, ends=ends.astype(np.float32), items=items.astype(np.float32))
-    reading = StatementReader(lambda _: scores, packer).answer(
-        "Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")]
-    )
-    assert reading is not None
+    reading = _reading(packer, scores, "Ann and Bo", "Cy came")
     assert reading.pieces[0][:3] == (0, 8, 10)
     assert [one[:3] for one in reading.items] == [(0, 0, 3), (0, 8, 10), (1, 0, 2)]
     assert reading.relevance == (0.5, 0.5)
@@ -80,7 +91,7 @@ def test_spans_and_items_are_read_from_their_tokens(packer: Packer) -> None:
 
 def test_separators_belong_to_no_item(packer: Packer) -> None:
     text = "milk, eggs, bread"
-    (pack,) = packer.packs("What?", [Passage("", text)])
+    pack = _pack(packer, text)
     tags = np.zeros((1, len(pack.token_ids), 3))
     tags[0, :, 0] = 1
     for token, place in enumerate(pack.offsets):
@@ -88,13 +99,12 @@ def test_separators_belong_to_no_item(packer: Packer) -> None:
             word = text[place[1] : place[2]]
             tags[0, token, 2 if word == "," else 1] = 5
     scores = _scores(pack, items=tags.astype(np.float32))
-    reading = StatementReader(lambda _: scores, packer).answer("What?", [Passage("", text)])
-    assert reading is not None
+    reading = _reading(packer, scores, text)
     assert [text[one.start : one.end] for one in reading.items] == ["milk", "eggs", "bread"]
 
 
 def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
-    pack = _pack(packer)
+    pack = _pack(packer, "Ann and Bo", "Cy came")
     relevance = np.array(
         [[0 if one is None else (4 if one[0] else -4) for one in pack.offsets]], np.float32
     )
@@ -102,10 +112,7 @@ def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
     number = np.zeros((1, 13), np.float32)
     number[0, 7] = 1
     scores = _scores(pack, relevance=relevance, form=form, number=number)
-    reading = StatementReader(lambda _: scores, packer).answer(
-        "Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")]
-    )
-    assert reading is not None
+    reading = _reading(packer, scores, "Ann and Bo", "Cy came")
     low, high = 1 / (1 + np.exp(4)), 1 / (1 + np.exp(-4))
     assert reading.relevance == pytest.approx((low, high))
     assert (reading.form, reading.number) == ("count", 7)

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine
-from memnet.errors import ModelError
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
 from memnet.stories.answers import answer_stories, evaluate_stories
@@ -96,8 +95,3 @@ def test_the_command_line(story: Path, tmp_path: Path) -> None:
         done = run("ask", "Where is Mary?", "--model", name, store=store)
         assert done.returncode == 1
         assert "there is no model" in done.stderr
-
-
-def test_text_is_not_a_model_of_stories(story: Path) -> None:
-    with pytest.raises(ModelError, match="of kind 'text', expected one for stories"):
-        load_story_model(model_folder("text"))

@@ -8,6 +8,7 @@ import torch
 
 from memnet.errors import InputError, ModelError
 from memnet.ingest.babi import parse_stories
+from memnet.learning import TrainingProgress
 from memnet.learning.loop import EpochReport, TrainingConfig
 from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.layers import StoryModelConfig
@@ -74,16 +75,22 @@ def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("training*"))
 
 
-def test_another_run_is_not_gone_on_with(few: Path, tmp_path: Path) -> None:
-    stories = read_story_data(few)
+def test_a_run_that_goes_on_starts_where_it_was_and_another_does_not(
+    few: Path, tmp_path: Path
+) -> None:
+    stories, config = read_story_data(few), TrainingConfig(epochs=4)
 
     def stop(_: EpochReport) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3), stop)
+        train_stories(stories, tmp_path / "out", CONFIG, config, stop)
     with pytest.raises(ModelError, match="holds an unfinished run on other data or settings"):
-        train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3, seed=1))
+        train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=4, seed=1))
+    said: list[TrainingProgress] = []
+    train_stories(stories, tmp_path / "out", CONFIG, config, on_progress=said.append)
+    assert said[0] == TrainingProgress("training", 0, 0.25)
+    assert said[1].share > 0.25
 
 
 @pytest.mark.parametrize(

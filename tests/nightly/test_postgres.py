@@ -3,8 +3,7 @@
 import random
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
@@ -22,7 +21,7 @@ from tests.postgres_stores import address, address_of, cache_folder, new_address
 from tests.processes.test_concurrency import put_round, read_round
 from tests.toy import passage, source
 from tests.unit.test_store import encode, open_store
-from tests.waiting import PATIENCE, until
+from tests.waiting import repeating, until
 
 __all__ = ["address", "cache_folder"]
 
@@ -54,19 +53,11 @@ def test_a_killed_server_is_waited_for() -> None:
     with running_server(durable=True) as server:
         place = address_of(server, "crash")
         with closing(killed.open_store(place, create=True)) as store:
-            done, stop = [0], threading.Event()
-            wrong: list[BaseException] = []
+            done = [0]
             put_round(store, 0)
 
             def reaches(count: int) -> bool:
-                return len(done) >= count or bool(wrong)
-
-            def repeat(what: Callable[[], object]) -> None:
-                try:
-                    while not stop.is_set():
-                        what()
-                except BaseException as error:
-                    wrong.append(error)
+                return len(done) >= count
 
             def read() -> None:
                 before = done[-1]
@@ -77,19 +68,12 @@ def test_a_killed_server_is_waited_for() -> None:
                 put_round(store, done[-1] + 1)
                 done.append(done[-1] + 1)
 
-            threads = [threading.Thread(target=repeat, args=(what,)) for what in (read, write)]
-            for thread in threads:
-                thread.start()
-            for crash in (True, False):
-                reached = len(done) + 3
-                until(partial(reaches, reached))
-                if crash:
-                    server.kill()
-                    server.start()
-            stop.set()
-            for thread in threads:
-                thread.join(PATIENCE)
-            assert wrong == []
+            with repeating(read, threads=1), repeating(write, threads=1):
+                for crash in (True, False):
+                    until(partial(reaches, len(done) + 3))
+                    if crash:
+                        server.kill()
+                        server.start()
             # All that was acknowledged is there, and nothing half-done.
             assert read_round(store) == done[-1]
             assert store.verify() == []

@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -27,11 +26,15 @@ from memnet.storage.tables import sources
 from tests import killed
 from tests.postgres_server import Server
 from tests.postgres_stores import address, cache_folder
-from tests.processes.test_concurrency import _in_child, _read_on, put_round, read_round
+from tests.processes.test_concurrency import (
+    _in_child,
+    close_while_others_read,
+    put_round,
+    read_round,
+)
 from tests.processes.test_crash import longest
 from tests.toy import ToyEncoder, passage, source
 from tests.unit.test_store import encode, open_store
-from tests.waiting import PATIENCE
 
 __all__ = ["address", "cache_folder"]
 
@@ -285,22 +288,4 @@ def test_coroutines_and_threads_use_one_store(address: str) -> None:
 
 
 def test_closing_while_others_read_tells_them(address: str) -> None:
-    for _ in range(4):
-        store = killed.open_store(address)
-        put_round(store, 0)
-        reading, ended = threading.Barrier(4, timeout=20), list[BaseException]()
-        threads = [
-            threading.Thread(target=_read_on, args=(store, reading, ended)) for _ in range(3)
-        ]
-        for thread in threads:
-            thread.start()
-        reading.wait()
-        store.close()
-        for thread in threads:
-            thread.join(PATIENCE)
-        assert len(ended) == 3
-        for error in ended:
-            assert isinstance(error, StoreError), repr(error)
-            assert "open it again" in str(error)
-        with pytest.raises(StoreError, match="is closed; open it again"):
-            put_round(store, 1)
+    close_while_others_read(address)

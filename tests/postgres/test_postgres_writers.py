@@ -22,7 +22,7 @@ from memnet.storage.tables import slots
 from tests import killed
 from tests.postgres_server import Server
 from tests.postgres_stores import address, cache_folder, printed
-from tests.processes.test_concurrency import put_round, read_round, read_until_told
+from tests.processes.test_concurrency import put_round, read_round, read_until_told, stop_readers
 from tests.quick import birds, open_quick, stored_vectors
 from tests.toy import ToyEncoder, passage, source
 from tests.unit.test_store import encode, open_store
@@ -35,13 +35,22 @@ _WRITERS = 4
 _STEPS = 12
 
 
-def started(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """A process that does something, given a connection last, and what it says there."""
-    ours, theirs = killed.START.Pipe()
-    process = killed.START.Process(target=target, args=(*arguments, theirs), daemon=True)
-    process.start()
-    theirs.close()
-    return process, ours
+Processes = Sequence[tuple[BaseProcess, Connection]]
+
+
+def let_go(processes: Processes) -> None:
+    """Let processes go on at once, when each has opened the store."""
+    assert [hear(ours) for _, ours in processes] == ["open"] * len(processes)
+    for _, ours in processes:
+        ours.send("go")
+
+
+def heard(processes: Processes) -> list[Any]:
+    """What each process says last."""
+    said = [hear(ours) for _, ours in processes]
+    for process, _ in processes:
+        ended(process)
+    return said
 
 
 def in_thread(target: Callable[..., object], *arguments: Any) -> threading.Thread:
@@ -95,15 +104,11 @@ def test_writers_of_the_same_sources_lose_nothing(address: str) -> None:
     with closing(killed.open_store(address)) as store:
         kept: list[dict[str, int]] = []
         threads = range(2)
-        processes = [started(change_in_process, address, one) for one in range(2, _WRITERS)]
-        assert [hear(ours) for _, ours in processes] == ["open"] * len(processes)
-        for _, ours in processes:
-            ours.send("go")
+        processes = [killed.started(change_in_process, address, one) for one in range(2, _WRITERS)]
+        let_go(processes)
         joined(*(in_thread(lambda one=one: kept.append(change_at_random(store, one)))
                  for one in threads))  # fmt: skip
-        kept += [hear(ours) for _, ours in processes]
-        for process, _ in processes:
-            ended(process)
+        kept += heard(processes)
         assert len(kept) == _WRITERS
         states = store.sources.states(_SHARED)
         by_digest = {
@@ -164,13 +169,9 @@ def tell_in_turns(place: str, count: int, says: Connection) -> None:
 
 def test_tells_of_several_processes_follow_each_other(address: str) -> None:
     with closing(killed.open_store(address)) as store:
-        processes = [started(tell_in_turns, address, 10) for _ in range(3)]
-        assert [hear(ours) for _, ours in processes] == ["open"] * 3
-        for _, ours in processes:
-            ours.send("go")
-        assert [hear(ours) for _, ours in processes] == ["done"] * 3
-        for process, _ in processes:
-            ended(process)
+        processes = [killed.started(tell_in_turns, address, 10) for _ in range(3)]
+        let_go(processes)
+        assert heard(processes) == ["done"] * 3
         told = store.statements.told(store.statements.ids().tolist())
         assert [one.text for one in told] == [f"after {number} others" for number in range(30)]
         assert store.verify() == []
@@ -191,13 +192,9 @@ def test_ingests_of_two_folders_run_side_by_side(address: str, tmp_path: Path) -
         for number in range(30):
             (folder / f"{number}.md").write_text(f"# Bird {number}\n\nIn {folder.name} it nests.")
     with open_quick(address) as memory:
-        processes = [started(ingest_folder, address, str(folder)) for folder in folders]
-        assert [hear(ours) for _, ours in processes] == ["open"] * 2
-        for _, ours in processes:
-            ours.send("go")
-        assert [hear(ours) for _, ours in processes] == [(30, 30)] * 2
-        for process, _ in processes:
-            ended(process)
+        processes = [killed.started(ingest_folder, address, str(folder)) for folder in folders]
+        let_go(processes)
+        assert heard(processes) == [(30, 30)] * 2
         assert memory.info().sources == 60
         (folders[0] / "7.md").unlink()
         assert memory.ingest(folders[0]).removed == 1
@@ -223,7 +220,7 @@ def test_who_holds_the_lock_keeps_out_all_but_writers_of_sources(address: str) -
 def test_readers_see_one_commit_each(address: str) -> None:
     with closing(killed.open_store(address, unsaved_share=0.5)) as store:
         put_round(store, 0)
-        processes = [started(read_until_told, address) for _ in range(2)]
+        processes = [killed.started(read_until_told, address) for _ in range(2)]
         assert [hear(ours) for _, ours in processes] == ["reading"] * 2
         with store.reading():
             assert read_round(store) == 0
@@ -233,12 +230,7 @@ def test_readers_see_one_commit_each(address: str) -> None:
             other.close()
             assert read_round(store) == 0
         assert read_round(store) == 24
-        for process, ours in processes:
-            ours.send("stop")
-            reads, rounds, wrong = hear(ours)
-            assert wrong == []
-            assert reads >= rounds > 1
-            ended(process)
+        stop_readers(processes)
 
 
 def _is_exact(store: MemoryStore) -> bool:

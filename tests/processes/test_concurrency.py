@@ -8,9 +8,12 @@ import signal
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +21,11 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
+from memnet.storage.place import StorePlace
 from memnet.storage.vectors.cache import IndexCache
 from memnet.text.english import query_terms
 from tests import killed
-from tests.waiting import completed, ended, ended_fork, hear
+from tests.waiting import PATIENCE, completed, ended, ended_fork, hear, in_thread
 
 _PARTS = 4
 
@@ -54,6 +58,13 @@ def read_round(store: MemoryStore) -> int:
         assert set(again.ids[again.mask].tolist()) == {slot.id for slot in slots}
     (number,) = {slot.text.split()[2] for slot in slots}
     return int(number)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with closing(killed.open_store(tmp_path / "store")) as opened:
+        put_round(opened, 0)
+        yield opened
 
 
 def read_until_told(path: Path, said: Connection) -> None:
@@ -89,72 +100,46 @@ def read_until_told(path: Path, said: Connection) -> None:
 def test_readers_in_threads_and_processes_see_one_commit_each(tmp_path: Path) -> None:
     with closing(killed.open_store(tmp_path / "store", unsaved_share=0.5)) as store:
         put_round(store, 0)
-        readers: list[Connection] = []
-        processes = []
-        for _ in range(2):
-            ours, theirs = killed.START.Pipe()
-            process = killed.START.Process(
-                target=read_until_told, args=(tmp_path / "store", theirs)
-            )
-            process.start()
-            theirs.close()
-            readers.append(ours)
-            processes.append(process)
-        for reader in readers:
-            assert hear(reader) == "reading"
+        readers = [killed.started(read_until_told, tmp_path / "store") for _ in range(2)]
+        assert [hear(reader) for _, reader in readers] == ["reading"] * 2
         for number in range(1, 60):
             put_round(store, number)
             read_round(store)
-        for reader in readers:
-            reader.send("stop")
-        for reader in readers:
-            reads, rounds, wrong = hear(reader)
-            assert wrong == []
-            assert reads >= rounds > 1
-        for process in processes:
-            ended(process)
+        stop_readers(readers)
 
 
-def test_old_reads_go_on_while_others_move_on(tmp_path: Path) -> None:
+def stop_readers(readers: Sequence[tuple[BaseProcess, Connection]]) -> None:
+    """End processes that ``read_until_told``, each of which has seen several commits."""
+    for process, reader in readers:
+        reader.send("stop")
+        reads, rounds, wrong = hear(reader)
+        assert wrong == []
+        assert reads >= rounds > 1
+        ended(process)
+
+
+def test_old_reads_go_on_while_others_move_on(store: MemoryStore) -> None:
     """A long read keeps its commit though the index in memory has gone ahead, and back again."""
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        turn = threading.Barrier(2, timeout=20)
-        seen: list[int] = []
+    turn = threading.Barrier(2, timeout=20)
 
-        def read_long() -> None:
-            with store.reading():
-                seen.append(read_round(store))
-                turn.wait()
-                turn.wait()
-                seen.append(read_round(store))
-            seen.append(read_round(store))
+    def read_long() -> list[int]:
+        with store.reading():
+            first = read_round(store)
+            turn.wait()
+            turn.wait()
+            again = read_round(store)
+        return [first, again, read_round(store)]
 
-        thread = threading.Thread(target=read_long)
-        thread.start()
+    with ThreadPoolExecutor(1) as pool:
+        seen = pool.submit(read_long)
         turn.wait()
         for number in range(1, 4):
             put_round(store, number)
             assert read_round(store) == number
         turn.wait()
-        thread.join()
-        assert seen == [0, 0, 3]
-        assert read_round(store) == 3
-        assert store.verify() == []
-
-
-def test_the_second_writer_is_told_and_no_store_is_hurt(tmp_path: Path) -> None:
-    first, second = (killed.open_store(tmp_path / "store") for _ in range(2))
-    put_round(first, 0)
-    with first.writing():
-        busy = pytest.raises(StoreBusyError, match="another process is writing to the store")
-        with busy, second.writing(0.05):
-            pass
-        assert read_round(second) == 0
-    put_round(second, 1)
-    assert read_round(first) == 1
-    first.close()
-    second.close()
+        assert seen.result() == [0, 0, 3]
+    assert read_round(store) == 3
+    assert store.verify() == []
 
 
 def _in_child(what: Callable[[], None]) -> None:
@@ -170,81 +155,70 @@ def _in_child(what: Callable[[], None]) -> None:
     assert ended_fork(child) == 0
 
 
-def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        assert read_round(store) == 0
+def test_a_store_opened_before_a_fork_works_in_both(store: MemoryStore) -> None:
+    assert read_round(store) == 0
 
-        def read_and_write() -> None:
-            assert read_round(store) == 0
-            put_round(store, 1)
-            store.close()
-
-        _in_child(read_and_write)
-        assert read_round(store) == 1
-        put_round(store, 2)
-        assert read_round(store) == 2
-
-        def leave() -> None:
-            # The parent is writing, and holds every lock there is.
-            with pytest.raises(StoreBusyError, match="another process is writing"):
-                put_round(store, 3)
-            assert read_round(store) == 2
-
-        index = store._process.index
-        assert isinstance(index, IndexCache)
-        with store.writing(), index._guard:
-            _in_child(leave)
-            put_round(store, 4)
-            other = killed.open_store(tmp_path / "store")
-            with pytest.raises(StoreBusyError), other.writing(0.05):
-                pass
-            other.close()
-        assert read_round(store) == 4
-        assert store.verify() == []
-
-
-def test_a_child_that_closes_at_once_leaves_its_parents_store_open(tmp_path: Path) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        _in_child(store.close)
+    def read_and_write() -> None:
         assert read_round(store) == 0
         put_round(store, 1)
-        assert read_round(store) == 1
+        store.close()
 
+    _in_child(read_and_write)
+    assert read_round(store) == 1
+    put_round(store, 2)
+    assert read_round(store) == 2
 
-def test_a_child_that_leaves_its_parents_block_ends_nothing(tmp_path: Path) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        child = -1
-        try:
-            with store.changing():
-                put_round(store, 1)
-                child = os.fork()
-                if not child:
-                    raise KeyboardInterrupt
-                assert ended_fork(child) == 0
-                put_round(store, 2)
-        except KeyboardInterrupt:
-            os._exit(0)
+    def leave() -> None:
+        # The parent is writing, and holds every lock there is.
+        with pytest.raises(StoreBusyError, match="another process is writing"):
+            put_round(store, 3)
         assert read_round(store) == 2
-        assert store.verify() == []
+
+    index = store._process.index
+    assert isinstance(index, IndexCache)
+    with store.writing(), index._guard:
+        _in_child(leave)
+        put_round(store, 4)
+        other = killed.open_store(store.path)
+        with pytest.raises(StoreBusyError), other.writing(0.05):
+            pass
+        other.close()
+    assert read_round(store) == 4
+    assert store.verify() == []
+
+
+def test_a_child_that_closes_at_once_leaves_its_parents_store_open(store: MemoryStore) -> None:
+    _in_child(store.close)
+    assert read_round(store) == 0
+    put_round(store, 1)
+    assert read_round(store) == 1
+
+
+def test_a_child_that_leaves_its_parents_block_ends_nothing(store: MemoryStore) -> None:
+    child = -1
+    try:
+        with store.changing():
+            put_round(store, 1)
+            child = os.fork()
+            if not child:
+                raise KeyboardInterrupt
+            assert ended_fork(child) == 0
+            put_round(store, 2)
+    except KeyboardInterrupt:
+        os._exit(0)
+    assert read_round(store) == 2
+    assert store.verify() == []
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_started_processes_read(tmp_path: Path, method: str) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        context: Any = multiprocessing.get_context(method)
-        ours, theirs = context.Pipe()
-        process = context.Process(target=read_until_told, args=(tmp_path / "store", theirs))
-        process.start()
-        theirs.close()
-        assert hear(ours) == "reading"
-        put_round(store, 1)
-        ours.send("stop")
-        assert hear(ours)[2] == []
-        ended(process)
+def test_started_processes_read(store: MemoryStore, method: str) -> None:
+    context: Any = multiprocessing.get_context(method)
+    process, ours = killed.started(read_until_told, store.path, context=context)
+    assert hear(ours) == "reading"
+    put_round(store, 1)
+    ours.send("stop")
+    assert hear(ours)[2] == []
+    ended(process)
 
 
 def _read_on(store: MemoryStore, reading: threading.Barrier, ended: list[BaseException]) -> None:
@@ -259,12 +233,15 @@ def _read_on(store: MemoryStore, reading: threading.Barrier, ended: list[BaseExc
 
 
 def test_closing_while_others_read_tells_them(tmp_path: Path) -> None:
-    for _ in range(5):
-        store = killed.open_store(tmp_path / "store")
-        put_round(store, 0)
-        reading = threading.Barrier(4, timeout=20)
-        ended: list[BaseException] = []
+    close_while_others_read(tmp_path / "store")
 
+
+def close_while_others_read(place: StorePlace) -> None:
+    """Close a store again and again that threads read; each of them and all later ones are told."""
+    for _ in range(5):
+        store = killed.open_store(place)
+        put_round(store, 0)
+        reading, ended = threading.Barrier(4, timeout=20), list[BaseException]()
         arguments = (store, reading, ended)
         threads = [threading.Thread(target=_read_on, args=arguments) for _ in range(3)]
         for thread in threads:
@@ -272,7 +249,7 @@ def test_closing_while_others_read_tells_them(tmp_path: Path) -> None:
         reading.wait()
         store.close()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         assert len(ended) == 3
         for error in ended:
             assert isinstance(error, StoreError), repr(error)
@@ -292,23 +269,19 @@ def _open_files() -> int:
 
 
 @_counted
-def test_thousands_of_short_threads_leave_no_file_open(tmp_path: Path) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
+def test_thousands_of_short_threads_leave_no_file_open(store: MemoryStore) -> None:
 
-        def ask_in_threads(count: int) -> None:
-            for _ in range(count):
-                thread = threading.Thread(target=store.counts)
-                thread.start()
-                thread.join()
+    def ask_in_threads(count: int) -> None:
+        for _ in range(count):
+            in_thread(store.counts)
 
-        # While a connection reads, SQLite keeps one file of another for the next that opens it.
-        ask_in_threads(5)
-        gc.collect()  # what earlier tests left
-        before = _open_files()
-        ask_in_threads(2_000)
-        assert _open_files() == before
-        assert read_round(store) == 0
+    # While a connection reads, SQLite keeps one file of another for the next that opens it.
+    ask_in_threads(5)
+    gc.collect()  # what earlier tests left
+    before = _open_files()
+    ask_in_threads(2_000)
+    assert _open_files() == before
+    assert read_round(store) == 0
 
 
 @_counted
@@ -336,42 +309,40 @@ def test_closing_closes_the_connections_of_threads_that_live(tmp_path: Path) -> 
     assert _open_files() == at_first
 
 
-def test_a_thread_that_ends_in_a_forked_child_closes_nothing_of_its_parent(tmp_path: Path) -> None:
-    with closing(killed.open_store(tmp_path / "store")) as store:
-        put_round(store, 0)
-        reading, stop = threading.Barrier(2, timeout=20), threading.Event()
-        wrong: list[BaseException] = []
+def test_a_thread_that_ends_in_a_forked_child_closes_none_of_its_parent(
+    store: MemoryStore,
+) -> None:
+    reading, stop = threading.Barrier(2, timeout=20), threading.Event()
+    wrong: list[BaseException] = []
 
-        def read() -> None:
-            try:
-                with store.reading():
-                    assert read_round(store) == 0
-                    reading.wait()
-                    stop.wait(20)
-                    # By then the child has ended, in which this thread did not exist.
-                    assert read_round(store) == 0
-            except BaseException as error:
-                wrong.append(error)
+    def read() -> None:
+        try:
+            with store.reading():
+                assert read_round(store) == 0
+                reading.wait()
+                stop.wait(20)
+                # By then the child has ended, in which this thread did not exist.
+                assert read_round(store) == 0
+        except BaseException as error:
+            wrong.append(error)
 
-        thread = threading.Thread(target=read)
-        thread.start()
-        reading.wait()
+    thread = threading.Thread(target=read)
+    thread.start()
+    reading.wait()
 
-        def use_and_drop() -> None:
-            for number in range(1, 4):
-                short = threading.Thread(target=put_round, args=(store, number))
-                short.start()
-                short.join()
-            store.close()
-            gc.collect()
+    def use_and_drop() -> None:
+        for number in range(1, 4):
+            in_thread(partial(put_round, store, number))
+        store.close()
+        gc.collect()
 
-        _in_child(use_and_drop)
-        _in_child(lambda: None)
-        stop.set()
-        thread.join()
-        assert wrong == []
-        assert read_round(store) == 3
-        assert store.verify() == []
+    _in_child(use_and_drop)
+    _in_child(lambda: None)
+    stop.set()
+    thread.join()
+    assert wrong == []
+    assert read_round(store) == 3
+    assert store.verify() == []
 
 
 @_counted

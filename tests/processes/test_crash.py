@@ -26,7 +26,7 @@ def kill_again_and_again(path: Path, chance: random.Random, kills: int) -> Count
 
 
 def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
-    seen = kill_again_and_again(tmp_path / "store", random.Random(0), 4)
+    seen = kill_again_and_again(tmp_path / "store", random.Random(0), 8)
     assert seen["acknowledged"] > 0  # otherwise there was nothing to lose
 
 

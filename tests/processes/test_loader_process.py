@@ -22,7 +22,7 @@ from memnet.loaders.reading import FileToLoad, LoadLimits
 from tests.unit.loaders import breaking
 
 LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=1)
-Loaded = list[ParsedDocument | Problem]
+Make = Callable[[str], FileToLoad]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def loaders(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoaderProcess]:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[[str], FileToLoad]:
+def made(tmp_path: Path) -> Make:
     def make(content: str) -> FileToLoad:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.breaking"
         path.write_text(content)
@@ -43,8 +43,9 @@ def made(tmp_path: Path) -> Callable[[str], FileToLoad]:
     return make
 
 
-def _texts(loaded: Loaded) -> list[str]:
-    return [str(item.what) if isinstance(item, Problem) else item.text for item in loaded]
+def _texts(loaders: LoaderProcess, file: FileToLoad) -> list[str]:
+    loaded = loaders.load(file)
+    return [item.what if isinstance(item, Problem) else item.text for item in loaded]
 
 
 def _pid(loaders: LoaderProcess) -> int:
@@ -70,7 +71,7 @@ def _pid(loaders: LoaderProcess) -> int:
     ],
 )
 def test_a_file_that_breaks_its_loader_is_one_problem_and_the_next_is_read(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad], content: str, what: str
+    loaders: LoaderProcess, made: Make, content: str, what: str
 ) -> None:
     broken, sound = made(f"say before\n{content}"), made("say after")
     before, *problems = loaders.load(broken)
@@ -81,11 +82,11 @@ def test_a_file_that_breaks_its_loader_is_one_problem_and_the_next_is_read(
     assert problem.where == broken.name
     assert what in problem.what
     if "large" not in content:  # which changes a limit of the running child
-        assert _texts(list(loaders.load(sound))) == ["after"]
+        assert _texts(loaders, sound) == ["after"]
 
 
 def test_one_process_reads_all_files_that_do_not_break_it(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     pids = set()
     for content in ("say a", "raise b", "refuse c", "problem d", "recurse"):
@@ -117,10 +118,10 @@ def test_large_files_of_any_format_are_read_in_the_process(tmp_path: Path) -> No
 
 def test_what_a_parser_prints_is_neither_shown_nor_taken_for_an_answer(
     loaders: LoaderProcess,
-    made: Callable[[str], FileToLoad],
+    made: Make,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert _texts(list(loaders.load(made("print hello\nsay b")))) == ["b"]
+    assert _texts(loaders, made("print hello\nsay b")) == ["b"]
     loaders.close()
     assert capfd.readouterr() == ("", "")
 
@@ -133,7 +134,7 @@ def _archive(path: Path, contents: list[str]) -> FileToLoad:
 
 
 def test_a_file_in_an_archive_that_breaks_its_loader_is_one_problem(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+    loaders: LoaderProcess, made: Make, tmp_path: Path
 ) -> None:
     broken = ["say b\nsignal SIGSEGV", "raise x", "allocate 5000000000", "outside", "refuse c"]
     file = _archive(tmp_path / "a.zip", ["say a", *broken, "say d"])
@@ -146,7 +147,7 @@ def test_a_file_in_an_archive_that_breaks_its_loader_is_one_problem(
     documents = [item for item in loaded if isinstance(item, ParsedDocument)]
     assert [document.text for document in documents] == ["a", "b", "d"]
     assert {document.origin for document in documents} == {file.path}
-    assert _texts(list(loaders.load(after))) == ["after"]
+    assert _texts(loaders, after) == ["after"]
 
 
 def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
@@ -154,7 +155,7 @@ def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
 ) -> None:
     monkeypatch.setattr(process, "_MAX_CHILDREN", 3)
     file = _archive(tmp_path / "a.zip", ["say a"] + ["exit 1"] * 5)
-    texts = _texts(list(loaders.load(file)))
+    texts = _texts(loaders, file)
     assert texts[0] == "a"
     assert [text.split(";")[0] for text in texts[1:]] == [
         *["ends the process that reads it (status 1)"] * 3,
@@ -163,41 +164,39 @@ def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
 
 
 def test_files_are_read_ahead_and_survive_one_that_breaks(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     files = [made(content) for content in ("say a", "signal SIGSEGV", "say b", "say c")]
     for file in files[:3]:
         loaders.prepare(file)
-    read = [_texts(list(loaders.load(file))) for file in files]
+    read = [_texts(loaders, file) for file in files]
     assert read[0] == ["a"]
     assert "crashes" in read[1][0]
     assert read[2:] == [["b"], ["c"]]
 
 
 def test_small_texts_may_be_read_between(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+    loaders: LoaderProcess, made: Make, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("Small.")
     loaders.prepare(prepared := made("say prepared"))
-    assert _texts(list(loaders.load(FileToLoad(str(tmp_path / "a.txt"), "a", "text")))) == [
-        "Small."
-    ]
-    assert _texts(list(loaders.load(prepared))) == ["prepared"]
+    assert _texts(loaders, FileToLoad(str(tmp_path / "a.txt"), "a", "text")) == ["Small."]
+    assert _texts(loaders, prepared) == ["prepared"]
 
 
 def test_a_file_is_read_while_the_caller_does_something_else(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+    loaders: LoaderProcess, made: Make, tmp_path: Path
 ) -> None:
     slow = made("sleep 3\nsay a")
     loaders.prepare(slow)
     time.sleep(5)
     started = time.perf_counter()
-    assert _texts(list(loaders.load(slow))) == ["a"]
+    assert _texts(loaders, slow) == ["a"]
     assert time.perf_counter() - started < 2.5
 
 
 def test_another_file_than_the_prepared_one_is_a_mistake_of_the_caller(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     loaders.prepare(made("say a"))
     with pytest.raises(ValueError, match="was prepared"):
@@ -205,24 +204,24 @@ def test_another_file_than_the_prepared_one_is_a_mistake_of_the_caller(
 
 
 def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     endless = "\n".join(["say " + "x" * 1000] * 1000)
     started = loaders.load(made(endless))
     assert isinstance(next(started), ParsedDocument)
     started.close()  # type: ignore[attr-defined]
-    assert _texts(list(loaders.load(made("say after")))) == ["after"]
+    assert _texts(loaders, made("say after")) == ["after"]
 
 
 def test_documents_come_one_by_one_and_the_limit_of_time_is_for_each(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     file = made("\n".join(["spin 0.2\nsay a"] * 10))  # twice the limit
-    assert _texts(list(loaders.load(file))) == ["a"] * 10
+    assert _texts(loaders, file) == ["a"] * 10
 
 
 def test_neither_processes_nor_threads_nor_pipes_are_left(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     loaders.close()
     descriptors = Path("/proc/self/fd")
@@ -240,9 +239,7 @@ def test_neither_processes_nor_threads_nor_pipes_are_left(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
-def test_the_child_ends_with_a_parent_that_is_killed(
-    made: Callable[[str], FileToLoad], tmp_path: Path
-) -> None:
+def test_the_child_ends_with_a_parent_that_is_killed(made: Make, tmp_path: Path) -> None:
     file = made("say a\n" + "\n".join(["say " + "x" * 1000] * 1000))
     program = f"""
 from tests.unit.loaders import breaking
@@ -295,7 +292,7 @@ def test_a_path_that_is_not_unicode_is_read_and_its_name_is_made_so(
 
 
 def test_unpaired_surrogates_become_marks_of_the_same_length(
-    loaders: LoaderProcess, made: Callable[[str], FileToLoad]
+    loaders: LoaderProcess, made: Make
 ) -> None:
     (document,) = loaders.load(made("surrogates"))
     assert isinstance(document, ParsedDocument)
@@ -313,19 +310,12 @@ def test_siblings_lie_beside_the_file_or_its_folder_and_nowhere_else(
     (inner / "near").write_text("near")
     (inner / "link").symlink_to(tmp_path / "secret")
     found = []
-    for wanted in (
-        "near",
-        "../users",
-        "../../secret",
-        str(tmp_path / "secret"),
-        "link",
-        "x",
-        "a\0",
-    ):
+    outside = ["../../secret", str(tmp_path / "secret"), "link", "x", "a\0"]
+    for wanted in ["near", "../users", *outside]:
         path = inner / "file.breaking"
         path.write_text(f"sibling {wanted}")
-        found += _texts(list(loaders.load(FileToLoad(str(path), "f", "breaking"))))
-    assert found == ["near", "users", "none", "none", "none", "none", "none"]
+        found += _texts(loaders, FileToLoad(str(path), "f", "breaking"))
+    assert found == ["near", "users", *["none"] * len(outside)]
 
 
 @pytest.mark.parametrize(
@@ -353,10 +343,10 @@ def test_what_is_no_file_to_read_is_a_problem(
 
 def test_a_process_that_does_not_start_is_a_problem_of_each_file(
     loaders: LoaderProcess,
-    made: Callable[[str], FileToLoad],
+    made: Make,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     loaders.prepare(file := made("say a"))
-    assert "does not start" in _texts(list(loaders.load(file)))[0]
-    assert "does not start" in _texts(list(loaders.load(made("say b"))))[0]
+    assert "does not start" in _texts(loaders, file)[0]
+    assert "does not start" in _texts(loaders, made("say b"))[0]

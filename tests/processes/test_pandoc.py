@@ -9,7 +9,7 @@ from memnet.errors import InputError
 from memnet.loaders import pandoc
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
-from tests.unit.loaders.markup import blocks, check, links
+from tests.unit.loaders.parsed import check, kinds, links, only
 
 ORG = """#+TITLE: Ferries
 #+AUTHOR: Ann
@@ -72,16 +72,15 @@ def load(name: str, text: str | bytes) -> ParsedDocument:
     data = text.encode() if isinstance(text, str) else text
     found = find_format(name, data[:4096])
     assert found is not None
-    (document,) = found.loader()(SourceFile(name, data))
-    assert isinstance(document, ParsedDocument)
-    check(document)
+    document = only(list(found.loader()(SourceFile(name, data))))
+    check(document, name)
     return document
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.org", ORG), ("a.adoc", ASCIIDOC)])
 def test_headings_lists_tables_code_and_links(name: str, text: str) -> None:
     document = load(name, text)
-    found = blocks(document)
+    found = kinds(document)
     assert document.title == "Ferries"
     assert document.metadata["author"] == "Ann"
     assert found[:4] == [
@@ -112,7 +111,7 @@ def test_headings_lists_tables_code_and_links(name: str, text: str) -> None:
 def test_other_formats(name: str, text: str, title: str, found: tuple[str, str]) -> None:
     document = load(name, text)
     assert document.title == title
-    assert found in blocks(document)
+    assert found in kinds(document)
 
 
 def test_a_log_that_is_numbered_is_no_manual_page() -> None:

@@ -65,10 +65,7 @@ def read_only(path: Path) -> Any:
     for file in path.iterdir():
         file.chmod(0o444)
     path.chmod(0o555)
-    ours, theirs = killed.START.Pipe(duplex=False)
-    process = killed.START.Process(target=_read, args=(path, theirs))
-    process.start()
-    theirs.close()
+    process, ours = killed.started(_read, path)
     said = hear(ours)
     ended(process)
     return said

@@ -201,10 +201,7 @@ def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
         asked.append(question)
         return further
 
-    read = {
-        "What is the country where Orre Head is located?": "Holm",
-        "Who leads Holm?": "Eve",
-    }
+    read = {"What is the country where Orre Head is located?": "Holm", "Who leads Holm?": "Eve"}
     passages = ranked({"Orre Head": "Orre Head is a rock in Holm."})
     question = "Who leads the country where Orre Head is located?"
     answers = predict(question, passages, Answering(read), find)

@@ -27,10 +27,7 @@ def _only(text: str, reference: date) -> DateRange:
     return place.days
 
 
-@pytest.mark.parametrize(
-    ("reference", "text", "expected"),
-    rows_of("days.tsv"),
-)
+@pytest.mark.parametrize(("reference", "text", "expected"), rows_of("days.tsv"))
 def test_a_time_is_some_days(reference: str, text: str, expected: str) -> None:
     assert [days for _, days, _ in _found(text, date.fromisoformat(reference))] == [expected]
 

@@ -1,5 +1,5 @@
 import json
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -10,9 +10,11 @@ from memnet.errors import InputError
 from memnet.storage import MemoryStore, Scope
 from memnet.text.english import query_terms
 from tests.exact_store import covers
-from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
+from tests.toy import fact, passage, source
+from tests.unit.test_store import encode, open_store, store
 
-encode = ToyEncoder().encode
+__all__ = ["store"]
+
 _HOSTILE = [
     "year", "the author", 'a"b', "a'b", "a\\b", "$", "$.year", "[0]", "a]b", "%", "', 1) --",
     "\U0001f6a2", "ü", "\n", "null", "true", "1",
@@ -44,10 +46,6 @@ _where = st.dictionaries(
 )
 
 
-def _store(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, fingerprint="toy/64", dimension=DIMENSION, create=True)
-
-
 @given(st.lists(_metadata, min_size=1, max_size=4), st.lists(_where, min_size=5, max_size=5))
 def test_conditions_choose_what_a_comparison_value_by_value_chooses(
     tmp_path_factory: pytest.TempPathFactory, given: list[dict[str, Any]], wheres: list[Any]
@@ -56,8 +54,7 @@ def test_conditions_choose_what_a_comparison_value_by_value_chooses(
         source(str(number), passage("old light", about=["light"]), metadata=metadata)
         for number, metadata in enumerate(given)
     ]
-    store = _store(tmp_path_factory.mktemp("store"))
-    try:
+    with closing(open_store(tmp_path_factory.mktemp("store"))) as store:
         store.put(sources, encode)
         for where in wheres:
             scope = Scope(where=where)
@@ -66,12 +63,9 @@ def test_conditions_choose_what_a_comparison_value_by_value_chooses(
             slots = store.fetch(found)
             assert {slot.source for slot in slots} == expected
             assert [slot.metadata for slot in slots] == [given[int(s.source)] for s in slots]
-    finally:
-        store.close()
 
 
-def test_every_search_keeps_to_the_scope(tmp_path: Path) -> None:
-    store = _store(tmp_path)
+def test_every_search_keeps_to_the_scope(store: MemoryStore) -> None:
     for name in ("Ann", "Bo"):
         store.put(
             [
@@ -97,16 +91,13 @@ def test_every_search_keeps_to_the_scope(tmp_path: Path) -> None:
     assert store.facts.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
     nowhere = Scope("other", {"author.name": "Bo"})
     assert not store.search_dense(encode(["light"])[0], 9, nowhere).mask.any()
-    store.close()
 
 
-def test_metadata_that_is_no_standard_json_matches_nothing(tmp_path: Path) -> None:
-    store = _store(tmp_path)
+def test_metadata_that_is_no_standard_json_matches_nothing(store: MemoryStore) -> None:
     slot = passage("old light", about=["light"])
     store.put([source("a", slot, metadata={"year": 1, "size": float("nan")})], encode)
     assert store.search_symbolic(["light"], 9, Scope(where={"year": 1})) == {}
     assert store.fetch([1])[0].metadata["year"] == 1
-    store.close()
 
 
 @pytest.mark.parametrize(

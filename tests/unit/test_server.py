@@ -102,16 +102,15 @@ def test_search_finds_the_evidence_of_the_library(client: httpx.Client, toy_engi
 def test_search_looks_at_the_time_that_it_is_asked_for(client: httpx.Client) -> None:
     for text, at in (("Ann lives in Rome.", "2020-01-01"), ("Ann moved to Oslo.", "2024-01-01")):
         assert client.post("/tell", json={"text": text, "at": at}).status_code == 200
-    texts = [
-        {one["text"] for one in client.post("/search", json=body).json()["evidence"]}
-        for body in (
-            {"query": "Where does Ann live?", "as_of": "2022-01-01"},
-            {"query": "Where does Ann live?"},
-        )
-    ]
-    assert "Ann lives in Rome." in texts[0]
-    assert "Ann moved to Oslo." not in texts[0]
-    assert "Ann moved to Oslo." in texts[1]
+
+    def found(**body: str) -> set[str]:
+        body["query"] = "Where does Ann live?"
+        return {one["text"] for one in client.post("/search", json=body).json()["evidence"]}
+
+    assert {"Ann lives in Rome.", "Ann moved to Oslo."} & found(as_of="2022-01-01") == {
+        "Ann lives in Rome."
+    }
+    assert "Ann moved to Oslo." in found()
 
 
 def test_sources_come_page_by_page(client: httpx.Client, toy_engine: Engine) -> None:
@@ -175,12 +174,12 @@ def test_statements_are_told_shown_and_taken_back(client: httpx.Client) -> None:
     told = client.post("/tell", json={"text": "Ann lives in Rome.", "at": "2024-01-01"}).json()
     assert [one["action"] for one in told["decisions"]] == ["add"]
     client.post("/tell", json={"text": "Bo lives in Oslo."})
-    history = client.get("/history", params={"subject": "Ann"}).json()["statements"]
-    assert [one["text"] for one in history] == ["Ann lives in Rome."]
-    found = client.get("/history", params={"query": "OSLO lives"}).json()["statements"]
-    assert [one["text"] for one in found] == ["Bo lives in Oslo."]
-    last = client.get("/history", params={"limit": 1}).json()["statements"]
-    assert [one["text"] for one in last] == ["Bo lives in Oslo."]
+    for params, text in (
+        ({"subject": "Ann"}, "Ann lives in Rome."), ({"query": "OSLO lives"}, "Bo lives in Oslo."),
+        ({"limit": "1"}, "Bo lives in Oslo."),
+    ):  # fmt: skip
+        history = client.get("/history", params=params).json()["statements"]
+        assert [one["text"] for one in history] == [text]
     undone = client.post("/undo", json={}).json()
     assert [one["text"] for one in undone["removed"]] == ["Bo lives in Oslo."]
     assert client.post("/undo", json={}).status_code == 200
@@ -335,20 +334,17 @@ def test_a_bug_tells_nothing_of_itself(
 def test_info_health_and_metrics(client: httpx.Client, toy_engine: Engine) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/info").json() == json.loads(toy_engine.info().model_dump_json())
-    for _ in range(3):
-        client.get("/sources/b")
-    client.get("/sources/nothing")
-    client.get("/scanned/path")
-    lines = client.get("/metrics").text.splitlines()
+    for path in ("/sources/b", "/sources/b", "/sources/b", "/sources/nothing", "/scanned/path"):
+        client.get(path)
     route = 'route="/sources/{source_id:id}"'
-    assert f'memnet_requests_total{{method="GET",{route},status="200"}} 3' in lines
-    assert f'memnet_requests_total{{method="GET",{route},status="404"}} 1' in lines
-    assert 'memnet_requests_total{method="GET",route="unknown",status="404"} 1' in lines
-    assert f'memnet_request_seconds_bucket{{{route},le="+Inf"}} 4' in lines
-    assert f"memnet_request_seconds_count{{{route}}} 4" in lines
-    assert "memnet_slots 2" in lines
-    assert "memnet_sources 2" in lines
-    assert "memnet_requests_in_flight 1" in lines
+    assert set(client.get("/metrics").text.splitlines()) >= {
+        f'memnet_requests_total{{method="GET",{route},status="200"}} 3',
+        f'memnet_requests_total{{method="GET",{route},status="404"}} 1',
+        'memnet_requests_total{method="GET",route="unknown",status="404"} 1',
+        f'memnet_request_seconds_bucket{{{route},le="+Inf"}} 4',
+        f"memnet_request_seconds_count{{{route}}} 4",
+        "memnet_slots 2", "memnet_sources 2", "memnet_requests_in_flight 1",
+    }  # fmt: skip
 
 
 def test_many_ask_at_once(client: httpx.Client, toy_engine: Engine) -> None:

@@ -65,17 +65,17 @@ def test_shared_options_are_for_all_commands_that_have_them(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('store = "/all"\nindex = "flat"\n[ask]\nstore = "/ask"\n')
-    config = ("--config", str(file))
-    assert asked(*config, "ask", "Who?")["store"] == Path("/ask")
-    assert asked(*config, "sources")["store"] == Path("/all")
-    assert "index" not in asked(*config, "sources")
-    assert asked(*config, "train", "text")["store"] == Path("/all")
+
+    def stores() -> list[object]:
+        commands = (("ask", "Who?"), ("sources",), ("train", "text"))
+        return [asked("--config", str(file), *one)["store"] for one in commands]
+
+    assert stores() == [Path("/ask"), Path("/all"), Path("/all")]
+    assert "index" not in asked("--config", str(file), "sources")
     monkeypatch.setenv("MEMNET_STORE", "/env")
-    assert asked(*config, "sources")["store"] == Path("/env")
-    assert asked(*config, "ask", "Who?")["store"] == Path("/env")
+    assert stores() == [Path("/env")] * 3
     monkeypatch.setenv("MEMNET_ASK_STORE", "/env-ask")
-    assert asked(*config, "ask", "Who?")["store"] == Path("/env-ask")
-    assert asked(*config, "sources")["store"] == Path("/env")
+    assert stores() == [Path("/env-ask"), Path("/env"), Path("/env")]
 
 
 def test_what_is_shared_holds_for_commands_without_the_option(tmp_path: Path) -> None:
@@ -136,55 +136,39 @@ def test_values_of_every_kind(asked: Ask, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "code", "complaint"),
     [
-        ("[ask]\ntopk = 3", "unknown key 'ask.topk'; did you mean 'top-k'?"),
-        ("colour = 3", "unknown key 'colour'; expected"),
-        ("top-k = 3", "unknown key 'top-k'; put it below [ask] or [search]"),
-        ("[aks]\nhops = 3", "unknown key 'aks'; did you mean 'ask'?"),
-        ("[train.fact]\nseed = 3", "unknown key 'train.fact'; did you mean 'facts'?"),
-        ("[ask]\nquestion = 'Who?'", "unknown key 'ask.question'"),
-        ("config = 'x'", "unknown key 'config'"),
-        ("ask = 3", "invalid value of 'ask'; expected a table, [ask]"),
-        ("[ask.hops]\na = 1", "invalid value of 'ask.hops'"),
-        ("[ask", "is not valid TOML: "),
-        ("a = " + "[" * 5000, "is not valid TOML: "),
+        ("[ask]\ntopk = 3", 1, "unknown key 'ask.topk'; did you mean 'top-k'?"),
+        ("colour = 3", 1, "unknown key 'colour'; expected"),
+        ("top-k = 3", 1, "unknown key 'top-k'; put it below [ask] or [search]"),
+        ("[aks]\nhops = 3", 1, "unknown key 'aks'; did you mean 'ask'?"),
+        ("[train.fact]\nseed = 3", 1, "unknown key 'train.fact'; did you mean 'facts'?"),
+        ("[ask]\nquestion = 'Who?'", 1, "unknown key 'ask.question'"),
+        ("config = 'x'", 1, "unknown key 'config'"),
+        ("ask = 3", 1, "invalid value of 'ask'; expected a table, [ask]"),
+        ("[ask.hops]\na = 1", 1, "invalid value of 'ask.hops'"),
+        ("[ask", 1, "is not valid TOML: "),
+        ("a = " + "[" * 5000, 1, "is not valid TOML: "),
+        ("\xff\xfe", 1, "is not valid TOML: "),
+        ("[ask]\nhops = 0", 2, "0 is not in the range 1<=x<=10"),
+        ("[ask]\nhops = 'many'", 2, "'many' is not a valid integer range"),
+        ("[ask]\nhops = true", 2, "'True' is not a valid integer range"),
+        ("[ask]\nhops = [1]", 2, "'[1]' is not a valid integer range"),
+        ("[ask]\nhops = 2.5", 2, "'2.5' is not a valid integer range"),
+        ("[ask]\nwhere = ['x']", 2, "invalid condition 'x'"),
+        ("[ask]\nindex = 'tree'", 2, "'tree' is not one of 'auto', 'flat', 'pq'"),
     ],
 )
-def test_mistakes_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+def test_mistakes_are_named_with_their_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, complaint: str
 ) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text(text)
-    assert run(["--config", str(file), "sources"]) == 1
+    file.write_text(text, encoding="latin-1")
+    assert run(["--config", str(file), "ask", "Who?"]) == code
     said = capsys.readouterr().err
-    assert said.startswith("Error: ")
-    assert said.count("\n") == 1
     assert str(file) in said
     assert complaint in said
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("hops = 0", "0 is not in the range 1<=x<=10"),
-        *(
-            (f"hops = {value}", " is not a valid integer range")
-            for value in ("'many'", "true", "[1]", "2.5")
-        ),
-        ("where = ['x']", "invalid condition 'x'"),
-        ("index = 'tree'", "'tree' is not one of 'auto', 'flat', 'pq'"),
-    ],
-)
-def test_a_wrong_value_is_named_with_its_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
-) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text(f"[ask]\n{text}\n")
-    assert run(["--config", str(file), "ask", "Who?"]) == 2
-    said = capsys.readouterr().err
-    assert complaint in said
-    assert str(file) in said
+    assert code == 2 or (said.startswith("Error: ") and said.count("\n") == 1)
 
 
 def test_a_number_is_not_an_open_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,9 +182,6 @@ def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture
     for path in (tmp_path / "none.toml", tmp_path):
         assert run(["--config", str(path), "sources"]) in (1, 2)
         assert str(path) in capsys.readouterr().err
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    assert run(["--config", str(tmp_path / "binary.toml"), "sources"]) == 1
-    assert "binary.toml is not valid TOML" in capsys.readouterr().err
     assert run(["--help", "--config", str(tmp_path / "none.toml")]) == 0
 
 

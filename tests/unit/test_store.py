@@ -1,8 +1,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +20,7 @@ from memnet.storage.sqlite import connection as connection_module
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
-from tests.waiting import in_thread, repeating
+from tests.waiting import in_thread
 
 encode = ToyEncoder().encode
 
@@ -550,64 +548,6 @@ def test_a_second_writer_is_told(tmp_path: Path) -> None:
     assert second.put([source("a", passage("one"))], encode) == (1, 0, 0)
     hits = first.search_dense(encode(["one"])[0], 1)
     assert hits.mask.tolist() == [True]
-
-
-def test_readers_see_whole_commits_while_a_writer_works(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "store")
-    store.put([source(name, passage(f"round 0 {name}")) for name in "abc"], encode)
-
-    def read() -> None:
-        with store.reading():
-            hits = store.search_dense(encode(["round"])[0], 10)
-            slots = store.fetch(hits.ids[hits.mask].tolist())
-        assert len(slots) == 3
-        assert len({slot.text.split()[1] for slot in slots}) == 1
-
-    with repeating(read):
-        for number in range(1, 30):
-            store.put([source(name, passage(f"round {number} {name}")) for name in "abc"], encode)
-    store.close()
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from tests.unit.test_store import encode, open_store
-from tests.waiting import repeating
-from tests.toy import passage, source
-store = open_store(Path(sys.argv[1]))
-for number in range(10_000):
-    slots = passage(f"text {number}"), passage("more", start=9)
-    store.put([source(str(number), *slots)], encode)
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("acknowledged", [0, 1, 7, 20])
-def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, acknowledged: int) -> None:
-    path = tmp_path / "store"
-    process = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    last = -1
-    while last < acknowledged:
-        last = int(process.stdout.readline())
-    process.kill()
-    last = max([last, *(int(line) for line in process.stdout.read().split())])
-    process.wait()
-    process.stdout.close()
-    store = open_store(path, create=False)
-    count = store.counts().documents
-    assert count >= last + 1
-    assert store.counts().slots == 2 * count
-    hits = store.search_dense(encode([f"\ntext {last}"])[0], 1)
-    assert store.fetch(hits.ids.tolist())[0].text == f"text {last}"
-    assert len(store.sources.states([str(number) for number in range(last + 1)])) == last + 1
-    with store.writing():
-        pass
-    assert store.verify() == []
-    store.close()
 
 
 def test_the_schema_is_compared_once_and_again_when_it_changes(

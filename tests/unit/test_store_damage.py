@@ -5,9 +5,7 @@ import os
 import resource
 import shutil
 import sqlite3
-import stat
 import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -19,7 +17,7 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError, StoreError
-from memnet.storage import MemoryStore, NewSource, bundle, export_bundle, import_bundle
+from memnet.storage import MemoryStore, NewSource, export_bundle, import_bundle
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.vectors.file import read_header, read_index
 from memnet.storage.vectors.index import VectorIndex
@@ -148,10 +146,7 @@ def test_folders_that_cannot_be_made_are_named(path: Path, tmp_path: Path) -> No
     with closing(open_store(path)) as store:
         export_bundle(store, tmp_path / "bundle.zip")
     (tmp_path / "file").write_text("x")
-    for make in (
-        open_store,
-        lambda folder: _import(tmp_path / "bundle.zip", folder),
-    ):
+    for make in (open_store, lambda folder: _import(tmp_path / "bundle.zip", folder)):
         with pytest.raises(StoreError, match="file/store can't be made"):
             make(tmp_path / "file" / "store")
     # A link that leads nowhere holds the place where the imported store should go.
@@ -352,33 +347,3 @@ def test_without_faiss_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(DependencyError, match=r"pip install 'memnet\[cpu\]'"):
         import_faiss()
-
-
-def test_a_bundle_of_many_slots_comes_in_batches(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bundle, "_BATCH", 2)
-    with closing(open_store(path)) as store:
-        store.put([source(text, passage(text)) for text in _TEXTS[:5]], encode)
-        export_bundle(store, tmp_path / "out.zip")
-        slots = store.fetch(range(1, 99))
-    _import(tmp_path / "out.zip", tmp_path / "copy")
-    with closing(open_store(tmp_path / "copy", create=False)) as copy:
-        assert copy.verify() == []
-        assert copy.fetch(range(1, 99)) == slots
-    assert stat.S_IMODE((tmp_path / "out.zip").stat().st_mode) == 0o600
-
-
-def test_a_bundle_of_unusual_compression_is_refused(path: Path, tmp_path: Path) -> None:
-    """Its size once expanded is bounded for deflate only."""
-    with closing(open_store(path)) as store:
-        export_bundle(store, tmp_path / "out.zip")
-    with (
-        zipfile.ZipFile(tmp_path / "out.zip") as old,
-        zipfile.ZipFile(tmp_path / "bz2.zip", "w", zipfile.ZIP_BZIP2) as new,
-    ):
-        for name in old.namelist():
-            new.writestr(name, old.read(name))
-    with pytest.raises(StoreError, match="compressed in another way than deflate"):
-        _import(tmp_path / "bz2.zip", tmp_path / "copy")
-    assert not (tmp_path / "copy").exists()

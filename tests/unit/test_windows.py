@@ -1,4 +1,5 @@
 from itertools import pairwise
+from typing import Literal, cast
 
 import pytest
 from hypothesis import given
@@ -35,17 +36,22 @@ def windows(text: str, max_characters: int) -> list[tuple[int, int]]:
     return [(one.start, one.end) for one in document_windows(document, max_characters)]
 
 
-def cut(document: ParsedDocument, max_characters: int) -> list[tuple[str, Window]]:
+def cut(document: ParsedDocument, longest: int, shortest: int = 0) -> list[tuple[str, Window]]:
     return [
         (document.text[one.start : one.end], one)
-        for one in document_windows(document, max_characters)
+        for one in document_windows(document, longest, shortest)
     ]
 
 
-def built(*blocks: tuple[BlockKind, str]) -> ParsedDocument:
+def built(*parts: tuple[BlockKind | Literal["subheading"], str] | str) -> ParsedDocument:
+    """A document of blocks, and of pages that begin where their places stand."""
     builder = DocumentBuilder()
-    for kind, text in blocks:
-        builder.add(kind, text, level=int(kind == "heading"))
+    for part in parts:
+        if isinstance(part, str):
+            builder.open(part)
+        else:
+            level = ("heading", "subheading").index(part[0]) + 1 if "heading" in part[0] else 0
+            builder.add("heading" if level else cast(BlockKind, part[0]), part[1], level=level)
     return builder.build("a", "Guide")
 
 
@@ -56,12 +62,19 @@ def test_sentences_have_exact_spans() -> None:
     assert parts[-1] == "End"
 
 
-def test_windows_join_whole_sentences() -> None:
-    text = "One is here. Two is here. Three is here."
-    assert [text[a:b] for a, b in windows(text, 27)] == [
-        "One is here. Two is here.",
-        "Three is here.",
-    ]
+@pytest.mark.parametrize(
+    ("text", "longest", "expected"),
+    [
+        ("One is here. Two is here. Three is here.", 27,
+         ["One is here. Two is here.", "Three is here."]),
+        ("word " * 9, 24, ["word word word word word", "word word word word"]),
+        ("x" * 25, 10, ["x" * 10, "x" * 10, "x" * 5]),
+    ],
+)  # fmt: skip
+def test_windows_end_with_sentences_words_or_anywhere(
+    text: str, longest: int, expected: list[str]
+) -> None:
+    assert [text[a:b] for a, b in windows(text, longest)] == expected
 
 
 def test_sentences_of_a_long_text_have_exact_spans() -> None:
@@ -70,17 +83,6 @@ def test_sentences_of_a_long_text_have_exact_spans() -> None:
     assert [text[start:end] for start, end in sentences(text)] == lines
     text = " ".join(lines)
     assert [text[start:end] for start, end in sentences(text)] == lines
-
-
-def test_a_long_sentence_is_cut_between_words() -> None:
-    text = "word " * 50
-    parts = [text[a:b] for a, b in windows(text, 24)]
-    assert " ".join(parts) == text.strip()
-    assert max(map(len, parts)) <= 24
-
-
-def test_a_long_word_is_cut_anywhere() -> None:
-    assert windows("x" * 25, 10) == [(0, 10), (10, 20), (20, 25)]
 
 
 @given(_TEXTS, st.integers(1, 60))
@@ -100,11 +102,6 @@ def test_any_white_space_may_stand_between_sentences(space: str) -> None:
     spans = sentences(text)
     assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
     assert text[spans[-1][0] :] == "It rained."
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\n\n"])
-def test_nothing_to_cut(text: str) -> None:
-    assert windows(text, 10) == []
 
 
 def test_a_list_stays_with_its_introduction() -> None:
@@ -139,11 +136,7 @@ def test_later_rows_of_a_table_know_its_header() -> None:
     parts = cut(builder.build("a", "Plans"), 50)
     assert parts[0][0].startswith("Plan | Price\nNumber 0 | $0")
     assert {window.context for _, window in parts[1:-1]} == {"Plan | Price"}
-    assert [window.context for _, window in parts if "After" in document_text(window, builder)]
-
-
-def document_text(window: Window, builder: DocumentBuilder) -> str:
-    return builder.build("a", "").text[window.start : window.end]
+    assert parts[-1][0].endswith("After it.")
 
 
 def test_rows_with_places_of_their_own_are_windows_of_their_own() -> None:
@@ -176,17 +169,12 @@ def test_long_code_is_cut_at_the_ends_of_lines() -> None:
 
 
 def test_windows_do_not_reach_across_headings_and_pages() -> None:
-    builder = DocumentBuilder()
-    builder.open("p. 1")
-    builder.add("heading", "Keys", level=1)
-    builder.add("paragraph", "Ctrl.")
-    builder.add("heading", "More", level=2)
-    builder.add("paragraph", "Alt.")
-    builder.open("p. 2")
-    builder.add("paragraph", "Shift.")
-    builder.add("heading", "Mice", level=1)
-    builder.add("paragraph", "Left.")
-    parts = cut(builder.build("a", "Guide"), 500)
+    document = built(
+        "p. 1", ("heading", "Keys"), ("paragraph", "Ctrl."), ("subheading", "More"),
+        ("paragraph", "Alt."), "p. 2", ("paragraph", "Shift."), ("heading", "Mice"),
+        ("paragraph", "Left."),
+    )  # fmt: skip
+    parts = cut(document, 500)
     assert [(text, one.headings, one.places) for text, one in parts] == [
         ("Ctrl.", ("Keys",), ((0, "p. 1"),)),
         ("Alt.", ("Keys", "More"), ((0, "p. 1"),)),
@@ -249,21 +237,12 @@ def test_windows_hold_every_block_but_headings_once(
 
 
 def test_a_section_that_goes_on_does_not_take_its_heading_along() -> None:
-    builder = DocumentBuilder()
-    builder.open("p. 1")
-    builder.add("heading", "Keys", level=1)
-    builder.add("heading", "Left", level=2)
-    builder.add("paragraph", "Ctrl.")
-    builder.open("p. 2")
-    builder.add("paragraph", "Shift.")
-    builder.add("heading", "Right", level=2)
-    builder.add("paragraph", "Alt.")
-    document = builder.build("a", "Guide")
-    parts = [
-        (document.text[one.start : one.end], one.places, one.headings)
-        for one in document_windows(document, 500, 200)
-    ]
-    assert parts == [
+    document = built(
+        "p. 1", ("heading", "Keys"), ("subheading", "Left"), ("paragraph", "Ctrl."), "p. 2",
+        ("paragraph", "Shift."), ("subheading", "Right"), ("paragraph", "Alt."),
+    )  # fmt: skip
+    parts = cut(document, 500, 200)
+    assert [(text, one.places, one.headings) for text, one in parts] == [
         ("Ctrl.", ((0, "p. 1"),), ("Keys", "Left")),
         ("Shift.\n\nRight\n\nAlt.", ((0, "p. 2"),), ("Keys",)),
     ]

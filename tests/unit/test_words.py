@@ -165,10 +165,7 @@ def test_words_left_to_the_database_and_little_that_is_cached_are_right(
 @pytest.mark.parametrize(
     ("room", "looked_up"),
     # An entry costs 64 and its postings.
-    [
-        (1000, ["old", "light", "herring"]),
-        (100, ["old", "light", "old", "herring"]),
-    ],
+    [(1000, ["old", "light", "herring"]), (100, ["old", "light", "old", "herring"])],
 )
 def test_a_cached_term_is_not_looked_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, looked_up: list[str]

@@ -58,8 +58,6 @@ class Statement(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A question with its answer and what has to be read for it."""
-
     question: str
     answer: str
     slots: tuple[Slot, ...]
@@ -215,7 +213,6 @@ def _same(
 def _earlier(
     dated: Sequence[Statement], forms: Sequence[str], rng: random.Random
 ) -> Iterator[_Asked]:
-    """Questions which of two is earlier."""
     while len({one.answer[-4:] for one in dated}) > 1:
         earlier, later = sorted(rng.sample(dated, 2), key=lambda one: int(one.answer[-4:]))
         if earlier.answer[-4:] != later.answer[-4:] and earlier.subject in earlier.slot.text:
@@ -325,7 +322,6 @@ def _from_passages(
 
 
 def _clozes(store: MemoryStore, slot_id: int, rng: random.Random) -> Iterator[ReaderExample]:
-    """All cloze questions that a slot gives."""
     [slot] = store.fetch([slot_id])
     spans = sentences(slot.text)
     for start, end in spans:
@@ -369,7 +365,6 @@ def _cloze(sentence: str, name: str, title: str, text: str, rng: random.Random) 
 
 
 def _two_hop_question(store: MemoryStore, slot: int, rng: random.Random) -> Iterator[Question]:
-    """A question that starts from a slot, or none."""
     found = find_links(store.symbols([slot]), store)
     links = [link for link in found if link.kind != LinkKind.BACK]
     if not links:

@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
-from memnet.reader.training.examples import (
-    ReaderExample,
-    find_quote,
-    passage_of,
-    stored_passages,
-)
+from memnet.reader.training.examples import ReaderExample, find_quote, passage_of, stored_passages
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences, units
 

@@ -233,8 +233,6 @@ def train_text(
 
 @dataclass(frozen=True)
 class _Trainer:
-    """Trains controllers on the candidates that a store gives."""
-
     memory: TrainableMemory
     seed: int
     on_stage: Callable[[str], None]
@@ -258,7 +256,6 @@ class _Trainer:
     def recall(
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
-        """Mean recall@5 of the right sources."""
         recalls: list[float] = []
         for asked, _ in counted(questions, "questions held out", self.on_progress):
             slots = self.memory.store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
@@ -295,7 +292,6 @@ def _sample(controller: TextController, example: _Example, hop: int, seed: int) 
 
 
 def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
-    """Some of the candidates, with the links to them."""
     index = np.full(len(candidates.ids), -1)
     index[sample] = np.arange(len(sample))
     links = candidates.links
@@ -315,10 +311,7 @@ def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
 def _fit(
     scorer: HopScorer, examples: Sequence[_Example], config: HopConfig, on_progress: OnProgress
 ) -> None:
-    """Train the weights of one hop on all questions at once.
-
-    The loss is the cross-entropy of the attention with an equal share for each right slot.
-    """
+    """Train a hop on all questions at once, by the cross-entropy of attention and right slots."""
     sizes = torch.tensor([len(example.right) for example in examples])
     starts = (sizes.cumsum(dim=0) - sizes).tolist()
     features = _joined([example.candidates.features for example in examples])

@@ -4,7 +4,7 @@ The lines are {"id", "session", "speaker", "time", "text"}, one for each message
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -26,57 +26,35 @@ class Message(NamedTuple):
     text: str
     day: str = ""  # "2024-03-01"; empty if unknown
     place: str = ""  # empty: its day and speaker
-    links: tuple[str, ...] = ()
 
 
 def conversation(
-    messages: Iterable[Message],
+    messages: Sequence[Message],
     name: str,
     title: str = "",
     metadata: Mapping[str, Any] | None = None,
-) -> ParsedDocument | None:
-    """The document of a conversation, with a block for each message; None without a message.
+) -> Iterator[ParsedDocument]:
+    """The document of a conversation, with a block for each message; none without a message.
 
-    Args:
-        messages: in the order in which they are read.
-        name: of the document.
-        title: empty for the names of the participants.
-        metadata: beside the participants and the first and last day.
+    A block is "Ann: see you at 5", placed at "2024-03-01 Ann". Without a title the document has
+    the names of the participants; ``metadata`` are kept beside those of ``describe``.
     """
     builder = DocumentBuilder()
-    add_messages(builder, messages := list(messages))
-    if not len(builder):
-        return None
-    found = {**describe(messages), **(metadata or {})}
-    title = title or _names(found["participants"]) or PurePath(name).stem
-    return builder.build(name, title, metadata=found)
-
-
-def add_messages(builder: DocumentBuilder, messages: Iterable[Message]) -> None:
-    """Add each message as a block "Ann: see you at 5", placed at "2024-03-01 Ann"."""
     for message in messages:
-        text = message.text.strip()
-        if not text:
-            continue
-        speaker = one_line(message.speaker)
-        place = message.place or f"{message.day} {speaker}".strip()
-        builder.add(
-            "message",
-            f"{speaker}: {text}" if speaker else text,
-            place=place,
-            links=message.links,
-        )
+        if text := message.text.strip():
+            speaker = one_line(message.speaker)
+            place = message.place or f"{message.day} {speaker}".strip()
+            builder.add("message", f"{speaker}: {text}" if speaker else text, place=place)
+    if len(builder):
+        found = {**describe(messages), **(metadata or {})}
+        title = title or _names(found["participants"]) or PurePath(name).stem
+        yield builder.build(name, title, metadata=found)
 
 
-def describe(messages: Iterable[Message]) -> dict[str, Any]:
+def describe(messages: Sequence[Message]) -> dict[str, Any]:
     """Metadata of a conversation: its participants, and its first and last day if known."""
-    speakers: Counter[str] = Counter()
-    days: list[str] = []
-    for message in messages:
-        if message.speaker:
-            speakers[one_line(message.speaker)] += 1
-        if message.day:
-            days.append(message.day)
+    speakers = Counter(one_line(message.speaker) for message in messages if message.speaker)
+    days = [message.day for message in messages if message.day]
     participants = [speaker for speaker, _ in speakers.most_common(_MAX_PARTICIPANTS)]
     found: dict[str, Any] = {"participants": participants}
     if days:
@@ -122,10 +100,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         else:
             sessions.setdefault(session, []).append(message)
     for session, messages in sessions.items():
-        name = f"{file.name}#{session}" if session else file.name
-        document = conversation(messages, name)
-        if document:
-            yield document
+        yield from conversation(messages, f"{file.name}#{session}" if session else file.name)
 
 
 def _parsed(line: bytes) -> tuple[str, Message]:

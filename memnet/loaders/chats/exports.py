@@ -2,9 +2,10 @@
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePath
-from typing import Any, TypeAlias
+from typing import Any
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.chats.conversations import Message, conversation, day_of, describe
@@ -30,7 +31,6 @@ _NO_MESSAGES = frozenset(
     "group_archive group_join group_leave group_name group_purpose group_topic group_unarchive "
     "huddle_thread pinned_item reminder_add sh_room_created tombstone unpinned_item".split()
 )
-_LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 # What is said is one message after the other, not chapters.
 _KINDS: dict[BlockKind, BlockKind] = {"paragraph": "message", "heading": "message"}
 _MAX_TITLE = 100
@@ -40,24 +40,18 @@ _CITATION = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|【\\d+[†:][^】]{0
 _TEXT_KEYS = ("text", "content", "body")
 _TITLE_KEYS = ("title", "name", "subject", "headline")
 _ID_KEYS = ("id", "uuid", "url")
-_SIMPLE = (str, int, float, bool)
 _MAX_VALUE = 1000  # characters; longer strings are left out of the metadata
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The conversations or documents of a file.
-
-    Raises:
-        InputError: it is not JSON, or holds neither.
-    """
+    """The conversations or documents of a file."""
     data = read_json(file.data)
     chats = chat_documents(file, data)
     if chats is not None:
         yield from chats
         return
     items = data if isinstance(data, list) else [data]
-    found = [item for item in items if isinstance(item, dict) and _text_key(item)]
-    if not found:
+    if not any(map(_text_key, items)):
         kinds = {"list": "a list", "dict": "an object"}
         kind = kinds.get(type(data).__name__, "a value")
         raise InputError(
@@ -67,12 +61,12 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         )
     used: set[str] = set()
     for number, item in enumerate(items, 1):
-        if not isinstance(item, dict) or not _text_key(item):
+        if not _text_key(item):
             yield Problem(f"{file.name}#{number}", f"has no text ({', '.join(_TEXT_KEYS)}); add it")
             continue
-        many = isinstance(data, list)
         keys = [item.get(key) for key in _ID_KEYS]
-        yield _object_document(item, part_name(file.name, used, *keys) if many else file.name, file)
+        name = part_name(file.name, used, *keys) if items is data else file.name
+        yield _object_document(item, name, file)
 
 
 def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDocument:
@@ -87,40 +81,41 @@ def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDoc
         field.lower(): value
         for field, value in item.items()
         if field not in (key, title_key)
-        and isinstance(value, _SIMPLE)
+        and isinstance(value, (str, int, float, bool))
         and len(str(value)) <= _MAX_VALUE
     }
-    if len(title) > file.max_title:
-        title = ""
-    return builder.build(name, title or file.title, metadata=metadata)
+    if not 0 < len(title) <= file.max_title:
+        title = file.title
+    return builder.build(name, title, metadata=metadata)
 
 
-def _text_key(item: JsonObject) -> str:
-    """The name of the field that holds the text; empty without one."""
-    return next((key for key in _TEXT_KEYS if text(item, key).strip()), "")
+def _text_key(item: Any) -> str:
+    """The name of the field of an object that holds the text; empty without one."""
+    keys = _TEXT_KEYS if isinstance(item, dict) else ()
+    return next((key for key in keys if text(item, key).strip()), "")
 
 
 def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:
-    """The conversations of an export of a chat; None if it is something else.
-
-    Args:
-        file: for its name, and what stands beside it.
-        data: its parsed JSON.
-    """
-    for fits, read in _EXPORTS:
-        if fits(data):
-            return read(file, data)
+    """The conversations of an export of a chat, parsed; None if it is something else."""
+    head = first(data)
+    if head.get("type") == "message" and isinstance(head.get("ts"), str):
+        return _read_slack(file, data)
+    if isinstance(head.get("mapping"), dict):
+        return _read_chatgpt(file, data)
+    if isinstance(head.get("chat_messages"), list):
+        return _read_claude(file, data)
+    if isinstance(data, dict):
+        messages = objects(data.get("messages"))
+        said = next((item for item in messages if item.get("type") == "message"), {})
+        if isinstance(inner(data, "chats").get("list"), list) or "from" in said:
+            return _read_telegram(file, data)
+        if isinstance(data.get("channel"), dict) and "messages" in data:
+            return _read_discord(file, data)
     return None
 
 
-def _is_slack(data: Any) -> bool:
-    """Whether JSON is a day of a channel."""
-    message = first(data)
-    return message.get("type") == "message" and isinstance(message.get("ts"), str)
-
-
 def _read_slack(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
-    """The document of the day, with replies after what they reply to."""
+    """The document of a day of a channel, with replies after what they reply to."""
     people = _people(file)
     replies: dict[str, list[JsonObject]] = {}
     roots: dict[str, JsonObject] = {}
@@ -140,7 +135,7 @@ def _read_slack(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
     messages = [_slack_message(message, people) for message in ordered]
     folder, day = PurePath(file.name).parent.name, PurePath(file.name).stem
     channel = _channel(file, folder, people)
-    yield from _conversation(messages, file.name, f"{channel} {day}", {"channel": channel})
+    yield from conversation(messages, file.name, f"{channel} {day}", {"channel": channel})
 
 
 def _slack_message(message: JsonObject, people: Mapping[str, str]) -> Message:
@@ -174,39 +169,30 @@ def _slack_text(written: str, people: Mapping[str, str]) -> str:
 def _people(file: SourceFile) -> dict[str, str]:
     """What people and channels are called, by their ids."""
     names: dict[str, str] = {}
-    for user in objects(_sibling(file, "../users.json")):
+    for user in _listed(file, "users"):
         profile = text(inner(user, "profile"), "display_name", "real_name")
         names[text(user, "id")] = one_line(profile or text(user, "real_name", "name"))
-    for path in _LISTS[:2]:
-        for channel in objects(_sibling(file, f"../{path}")):
-            names[text(channel, "id")] = text(channel, "name")
+    for channel in _listed(file, "channels", "groups"):
+        names[text(channel, "id")] = text(channel, "name")
     return names
 
 
 def _channel(file: SourceFile, folder: str, people: Mapping[str, str]) -> str:
     """What a channel's folder is called: "#general", or those who talk in it."""
-    for path in _LISTS[2:]:  # direct messages have ids or "mpdm-ann--ben-1" as folders
-        for channel in objects(_sibling(file, f"../{path}")):
-            members = channel.get("members")
-            if folder in (channel.get("id"), channel.get("name")) and isinstance(members, list):
-                ids = [member for member in members if isinstance(member, str)]
-                return ", ".join(people.get(member) or member for member in ids) or folder
+    # Direct messages have ids or "mpdm-ann--ben-1" as folders.
+    for channel in _listed(file, "dms", "mpims"):
+        members = channel.get("members")
+        if folder in (channel.get("id"), channel.get("name")) and isinstance(members, list):
+            ids = [member for member in members if isinstance(member, str)]
+            return ", ".join(people.get(member) or member for member in ids) or folder
     return f"#{folder}"
 
 
-def _sibling(file: SourceFile, path: str) -> Any:
-    data = file.sibling(path)
-    try:
-        return None if data is None else read_json(data)
-    except InputError:
-        return None  # without it people are called by their ids
-
-
-def _is_telegram(data: Any) -> bool:
-    if not isinstance(data, dict):
-        return False
-    said = (item for item in objects(data.get("messages")) if item.get("type") == "message")
-    return isinstance(inner(data, "chats").get("list"), list) or "from" in next(said, {})
+def _listed(file: SourceFile, *names: str) -> Iterator[JsonObject]:
+    """What lists beside the folder of an export hold; without them people are called by ids."""
+    for name in names:
+        with suppress(InputError):
+            yield from objects(read_json(file.sibling(f"../{name}.json") or b"[]"))
 
 
 def _read_telegram(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
@@ -226,18 +212,18 @@ def _telegram_chat(data: JsonObject, name: str) -> Iterator[ParsedDocument]:
         for item in objects(data.get("messages"))
         if item.get("type") == "message"
     ]
-    yield from _conversation(messages, name, one_line(text(data, "name")))
+    yield from conversation(messages, name, one_line(text(data, "name")))
+
+
+def _texts(parts: list[Any]) -> list[str]:
+    """Texts that stand as they are, or in objects."""
+    return [text(part, "text") if isinstance(part, dict) else string(part) for part in parts]
 
 
 def _telegram_text(item: JsonObject) -> str:
     """A text is a string, or a list of strings and objects for what is marked up in it."""
     said = item.get("text")
-    parts = said if isinstance(said, list) else [said]
-    return "".join(text(part, "text") if isinstance(part, dict) else string(part) for part in parts)
-
-
-def _is_discord(data: Any) -> bool:
-    return isinstance(data, dict) and isinstance(data.get("channel"), dict) and "messages" in data
+    return "".join(_texts(said if isinstance(said, list) else [said]))
 
 
 def _read_discord(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
@@ -251,16 +237,11 @@ def _read_discord(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument
         if item.get("type") in ("Default", "Reply", None)
     ]
     channel = f"#{one_line(text(data['channel'], 'name'))}"
-    yield from _conversation(messages, file.name, channel, {"channel": channel})
-
-
-def _is_chatgpt(data: Any) -> bool:
-    """Whether JSON is ChatGPT's ``conversations.json``."""
-    return isinstance(first(data).get("mapping"), dict)
+    yield from conversation(messages, file.name, channel, {"channel": channel})
 
 
 def _read_chatgpt(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
-    """A document for each conversation."""
+    """A document for each conversation of ChatGPT's ``conversations.json``."""
     used: set[str] = set()
     for chat in objects(data):
         nodes = chat.get("mapping")
@@ -291,27 +272,18 @@ def _chatgpt_message(node: JsonObject) -> Message | None:
     hidden = about.get("is_visually_hidden_from_conversation")
     if role not in _ROLES or hidden or not isinstance(content, dict):
         return None  # instructions of the system and results of tools
-    if content.get("content_type") not in ("text", "multimodal_text", None):
+    kind, recipient = content.get("content_type"), message.get("recipient", "all")
+    if kind not in ("text", "multimodal_text", None) or recipient != "all":
         return None  # thoughts, calls of tools
-    if message.get("recipient", "all") != "all":
-        return None
     parts = content.get("parts")
     # A part that was spoken has its transcript as text.
-    texts = [
-        text(part, "text") if isinstance(part, dict) else string(part)
-        for part in (parts if isinstance(parts, list) else [])
-    ]
-    said = _CITATION.sub("", "\n\n".join(filter(None, texts)))
+    texts = filter(None, _texts(parts if isinstance(parts, list) else []))
+    said = _CITATION.sub("", "\n\n".join(texts))
     return Message(_ROLES[role] or "ChatGPT", said, day_of(message.get("create_time")))
 
 
-def _is_claude(data: Any) -> bool:
-    """Whether JSON is Claude's ``conversations.json``."""
-    return isinstance(first(data).get("chat_messages"), list)
-
-
 def _read_claude(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
-    """A document for each conversation."""
+    """A document for each conversation of Claude's ``conversations.json``."""
     used: set[str] = set()
     for chat in objects(data):
         messages = [_claude_message(message) for message in objects(chat.get("chat_messages"))]
@@ -330,13 +302,6 @@ def _claude_message(message: JsonObject) -> Message:
     return Message(_ROLES.get(sender, sender) or "Claude", said, day_of(message.get("created_at")))
 
 
-def _conversation(
-    messages: list[Message], name: str, title: str, metadata: Mapping[str, Any] | None = None
-) -> Iterator[ParsedDocument]:
-    if document := conversation(messages, name, title, metadata):
-        yield document
-
-
 def _document(
     messages: Iterable[Message], name: str, title: Any, begun: Any
 ) -> Iterator[ParsedDocument]:
@@ -353,14 +318,3 @@ def _document(
     if len(builder):
         title = one_line(string(title)) or one_line(said[0].text)[:_MAX_TITLE]
         yield builder.build(name, title, metadata=describe(said))
-
-
-_Reader: TypeAlias = Callable[[SourceFile, Any], Iterator[ParsedDocument]]
-
-_EXPORTS: tuple[tuple[Callable[[Any], bool], _Reader], ...] = (
-    (_is_slack, _read_slack),
-    (_is_chatgpt, _read_chatgpt),
-    (_is_claude, _read_claude),
-    (_is_telegram, _read_telegram),
-    (_is_discord, _read_discord),
-)

@@ -92,21 +92,16 @@ _FIELDS = frozenset(
 def load(file: SourceFile, name: str = "text") -> Iterator[ParsedDocument | Problem]:
     """The text as it stands, a block for each paragraph; or the chat that it evidently is.
 
-    Args:
-        file: to read.
-        name: "chat" for a text that is one, whatever the signs.
-
-    Raises:
-        InputError: it is empty, or no line of a chat begins with a speaker.
+    By the name "chat" it is one, whatever the signs.
     """
     text = decode(file.data)
     if name == "chat":
-        document = _document(file, text)
-        if document is None or not document.metadata["participants"]:
+        chat = _document(file, text)
+        if chat is None or not chat.metadata["participants"]:
             raise InputError(
                 'holds no chat, expected lines such as "Ann: See you at 5"; pass it without --as'
             )
-        yield document
+        yield chat
         return
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it", EMPTY)
@@ -128,20 +123,11 @@ def read_chat(file: SourceFile, text: str) -> ParsedDocument | None:
 
 def _document(file: SourceFile, text: str) -> ParsedDocument | None:
     messages = read_whatsapp(text) if is_whatsapp(text) else list(_turns(text))
-    return conversation(messages, file.name, _title(file))
-
-
-def _title(file: SourceFile) -> str:
-    """What the file is called; if that says nothing, its archive or else the participants."""
-    if file.title.lower() not in _NAMELESS:
-        return file.title
-    folder = PurePath(file.name).parent
-    return folder.stem.strip("_") if folder.suffix.lower() == ".zip" else ""
-
-
-class _Entry(NamedTuple):
-    numbers: tuple[int, int, int]
-    text: str
+    title = file.title
+    if title.lower() in _NAMELESS:  # its archive's, or else the participants
+        folder = PurePath(file.name).parent
+        title = folder.stem.strip("_") if folder.suffix.lower() == ".zip" else ""
+    return next(conversation(messages, file.name, title), None)
 
 
 def is_whatsapp(text: str) -> bool:
@@ -152,23 +138,23 @@ def is_whatsapp(text: str) -> bool:
         bool(entries)
         and _ENTRY.match(lines[0].lstrip(_LEADING_MARKS)) is not None
         and len(entries) >= min(_MIN_ENTRIES, (len(lines) + 1) // 2)
-        and any(": " in entry.text for entry in entries)
-        and not any(_LOG_LEVELS & set(_WORD.findall(entry.text[:60])) for entry in entries)
+        and any(": " in said for _, said in entries)
+        and not any(_LOG_LEVELS & set(_WORD.findall(said[:60])) for _, said in entries)
     )
 
 
 def read_whatsapp(text: str) -> list[Message]:
     """The messages of an export, without the app's own lines and the names of media."""
     entries = list(_entries(text))
-    days = _days([entry.numbers for entry in entries], meridiem=_has_english_meridiem(text))
+    meridiem = _MERIDIEM.search(text) is not None
+    days = _days([numbers for numbers, _ in entries], meridiem=meridiem)
     messages = []
-    for entry, day in zip(entries, days, strict=True):
-        speaker, colon, words = entry.text.partition(": ")
+    for (_, entry), day in zip(entries, days, strict=True):
+        speaker, colon, words = entry.partition(": ")
         if not colon:
-            speaker, colon, words = entry.text.partition(":\n")
-        speaker = (
-            _MARKS.sub("", speaker).strip().removeprefix("~").strip()
-        )  # "~" marks unknown contacts
+            speaker, colon, words = entry.partition(":\n")
+        # "~" marks unknown contacts.
+        speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()
         if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
             continue  # a line of the app: "Ann joined using a link"
         if said := _said(words):
@@ -176,8 +162,8 @@ def read_whatsapp(text: str) -> list[Message]:
     return messages
 
 
-def _entries(text: str) -> Iterator[_Entry]:
-    """The entries: each begins with a time, lines without one belong to the entry before."""
+def _entries(text: str) -> Iterator[tuple[tuple[int, int, int], str]]:
+    """The numbers of each entry's date, and its text: lines without a time go on with it."""
     numbers, lines = None, list[str]()
     for line in text.split("\n"):
         line = line.rstrip("\r")
@@ -187,11 +173,11 @@ def _entries(text: str) -> Iterator[_Entry]:
             lines.append(line)
             continue
         if numbers is not None:
-            yield _Entry(numbers, "\n".join(lines))
+            yield numbers, "\n".join(lines)
         numbers = (int(found["a"]), int(found["b"]), int(found["c"]))
         lines = [found.string[found.end() :]]
     if numbers is not None:
-        yield _Entry(numbers, "\n".join(lines))
+        yield numbers, "\n".join(lines)
 
 
 def _said(words: str) -> str:
@@ -204,10 +190,6 @@ def _said(words: str) -> str:
         plain = ""
     said = f"{plain}\n{_MARKS.sub('', rest)}".strip()
     return _EDITED.sub("", said)
-
-
-def _has_english_meridiem(text: str) -> bool:
-    return _MERIDIEM.search(text) is not None
 
 
 def _days(numbers: Sequence[tuple[int, int, int]], *, meridiem: bool) -> list[str]:
@@ -223,16 +205,11 @@ def _days(numbers: Sequence[tuple[int, int, int]], *, meridiem: bool) -> list[st
             _day(a, b, c) if a > 31 else _day(c, a, b) if month_first else _day(c, b, a)
             for a, b, c in numbers
         ]
-        known = [day for day in days if day]
+        known = [date.fromisoformat(day) for day in days if day]
         backwards = sum(after < before for before, after in pairwise(known))
-        orders.append((len(days) - len(known), backwards, _length(known), rank, days))
+        length = (max(known) - min(known)).days if known else 0
+        orders.append((len(days) - len(known), backwards, length, rank, days))
     return min(orders)[-1]
-
-
-def _length(days: Sequence[str]) -> int:
-    if not days:
-        return 0
-    return (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days
 
 
 def _day(year: int, month: int, day: int) -> str:
@@ -258,11 +235,7 @@ def is_transcript(text: str) -> bool:
     """Whether a text is evidently a transcript: most lines are turns of a few speakers."""
     lines = text[:60_000].splitlines()[:_HEAD]
     filled = [line for line in lines if line.strip()]
-    firsts = [
-        line
-        for at, line in enumerate(lines)
-        if line.strip() and (not at or not lines[at - 1].strip())
-    ]
+    firsts = [line for above, line in pairwise(["", *lines]) if line.strip() and not above.strip()]
     labels = Counter(found.speaker.lower() for line in filled if (found := _labelled(line)))
     if any(labels[name] >= _MANY_FIELDS for name in _FIELDS):
         return False  # a list of records
@@ -335,8 +308,8 @@ def _is_talk(speakers: Sequence[str]) -> bool:
     if len(counts) == 2:
         return True
     # The fields of records follow each other in the same order each time; people do not.
-    following: dict[str, Counter[str]] = {}
-    for before, after in pairwise(speakers):
-        following.setdefault(before, Counter())[after] += 1
-    expected = sum(max(after.values()) for after in following.values())
+    following: dict[str, int] = {}  # of each speaker, how often the most usual one comes next
+    for (before, _), times in Counter(pairwise(speakers)).items():
+        following[before] = max(following.get(before, 0), times)
+    expected = sum(following.values())
     return expected <= _MAX_EXPECTED * (len(speakers) - 1)

@@ -7,25 +7,19 @@ from typing import Any
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.json_text import JsonObject, objects, read_json, string
+from memnet.loaders.json_text import JsonObject, inner, objects, read_json, string, text
 from memnet.loaders.markup.markdown import add_markdown
 
-_MAX_OUTPUT = 2000
-"""Characters of the results of a cell; more of a log is not read by people either."""
-_ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-"""Colours of a terminal."""
+_MAX_OUTPUT = 2000  # characters of a cell's results; people do not read more of a log either
+_ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")  # colours of a terminal
+# What stands for a picture or an object that has no text.
 _OBJECT = re.compile(
     r"\[?<[\w.]+(?: object)? at 0x[0-9a-f]+>\]?|<(?:Figure|matplotlib)[^<>]{0,200}>"
 )
-"""What stands for a picture or an object that has no text."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The cells of a notebook of format 3 or 4.
-
-    Raises:
-        InputError: it is no notebook, or one without text.
-    """
+    """The cells of a notebook of format 3 or 4."""
     data = read_json(file.data)
     cells = _cells(data)
     if cells is None:
@@ -38,10 +32,9 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         _add_cell(builder, cell, titles, problems)
     if not len(builder):
         raise InputError("is a notebook without text or code; leave it out", "empty")
-    about = data.get("metadata")
-    about = about if isinstance(about, dict) else {}
-    title = next(filter(None, [one_line(string(about.get("title"))), *titles]), file.title)
-    yield builder.build(file.name, title[: file.max_title], metadata=_metadata(about))
+    about = inner(data, "metadata")
+    title = next(filter(None, [one_line(string(about.get("title"))), *titles]), "")
+    yield file.document(builder, title[: file.max_title], _metadata(about))
     yield from (Problem(file.name, problem) for problem in problems)
 
 
@@ -49,13 +42,10 @@ def _cells(data: Any) -> list[JsonObject] | None:
     """The cells: of format 4 in one list, of format 3 in worksheets; None if there are none."""
     if not isinstance(data, dict):
         return None
-    if isinstance(data.get("cells"), list):
-        return list(objects(data["cells"]))
-    if isinstance(data.get("worksheets"), list):
-        return [
-            cell for sheet in objects(data["worksheets"]) for cell in objects(sheet.get("cells"))
-        ]
-    return None
+    sheets = [data] if isinstance(data.get("cells"), list) else data.get("worksheets")
+    if not isinstance(sheets, list):
+        return None
+    return [cell for sheet in objects(sheets) for cell in objects(sheet.get("cells"))]
 
 
 def _add_cell(
@@ -88,14 +78,13 @@ def _results(cell: JsonObject) -> str:
             parts.append(_joined(output.get("text")))
         elif kind in ("execute_result", "display_data", "pyout"):
             data = output.get("data", output)
-            text = (
-                _joined(data.get("text/plain", data.get("text"))) if isinstance(data, dict) else ""
-            )
-            parts.append("" if _OBJECT.fullmatch(text.strip()) else text)
-    text = _ESCAPE.sub("", "\n".join(part.strip("\n") for part in parts if part.strip()))
-    if len(text) <= _MAX_OUTPUT:
-        return text
-    return f"{text[:_MAX_OUTPUT].rpartition(chr(10))[0] or text[:_MAX_OUTPUT]}\n..."
+            plain = data.get("text/plain", data.get("text")) if isinstance(data, dict) else ""
+            shown = _joined(plain)
+            parts.append("" if _OBJECT.fullmatch(shown.strip()) else shown)
+    said = _ESCAPE.sub("", "\n".join(part.strip("\n") for part in parts if part.strip()))
+    if len(said) <= _MAX_OUTPUT:
+        return said
+    return f"{said[:_MAX_OUTPUT].rpartition(chr(10))[0] or said[:_MAX_OUTPUT]}\n..."
 
 
 def _joined(source: Any) -> str:
@@ -105,11 +94,11 @@ def _joined(source: Any) -> str:
     return string(source)
 
 
-def _metadata(about: JsonObject) -> dict[str, Any]:
-    kernel, language = about.get("kernelspec"), about.get("language_info")
-    name = string(language.get("name")) if isinstance(language, dict) else ""
-    if not name and isinstance(kernel, dict):
-        name = string(kernel.get("language"))
-    authors = [string(author.get("name")) for author in objects(about.get("authors"))]
-    found: dict[str, Any] = {"language": name, "author": ", ".join(filter(None, authors))}
+def _metadata(about: JsonObject) -> dict[str, str]:
+    language = text(inner(about, "language_info"), "name")
+    authors = [text(author, "name") for author in objects(about.get("authors"))]
+    found = {
+        "language": language or text(inner(about, "kernelspec"), "language"),
+        "author": ", ".join(filter(None, authors)),
+    }
     return {key: value for key, value in found.items() if value}

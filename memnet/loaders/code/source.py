@@ -48,11 +48,7 @@ _RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The definitions, comments and code of a file.
-
-    Raises:
-        InputError: it is empty, or was written by a program for a program.
-    """
+    """The definitions, comments and code of a file."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     _check_written_by_hand(text)
     path = PurePath(file.name)
@@ -105,8 +101,9 @@ class _Writer:
         """Add the lines before ``end`` in runs: each begins unindented after an empty line."""
         start = first
         for number in range(first + 1, end + 1):
-            begins = number < end and self._begins(number)
-            if not (begins or number == end):
+            above, line = self.source[number - 2], "" if number == end else self.source[number - 1]
+            begins = line.strip() and not line[0].isspace() and not above.strip()
+            if not begins and number < end:
                 continue
             run = range(start, number)
             code = next((at for at in run if not self._is_comment(at)), number)
@@ -123,8 +120,7 @@ class _Writer:
         at = 1
         if docstring := _docstring(module):
             self.lines(1, docstring.lineno)
-            self._docstring(docstring)
-            at = (docstring.end_lineno or docstring.lineno) + 1
+            at = self._described(docstring)
         for definition in _definitions(module):
             first = self._first_line(definition, at)
             self.lines(at, first)
@@ -140,9 +136,8 @@ class _Writer:
         self._comment(range(first, decorated))
         skipped: set[int] = set()
         if docstring := _docstring(node):
-            self._docstring(docstring)
+            after = self._described(docstring)
             if docstring.lineno > node.lineno:  # not "def f(): 'It.'"
-                after = (docstring.end_lineno or docstring.lineno) + 1
                 after += after <= last and not self.source[after - 1].strip()
                 skipped.update(range(docstring.lineno, after))
         inner: list[tuple[_Definition, int]] = []
@@ -163,10 +158,6 @@ class _Writer:
         while first > after and self.source[first - 2].lstrip().startswith("#"):
             first -= 1
         return first
-
-    def _begins(self, number: int) -> bool:
-        line, above = self.source[number - 1], self.source[number - 2]
-        return bool(line.strip()) and not line[0].isspace() and not above.strip()
 
     def _is_comment(self, number: int) -> bool:
         line = self.source[number - 1].lstrip()
@@ -190,8 +181,10 @@ class _Writer:
         line = line[len(mark) :].lstrip(mark[:1] + "!").removesuffix("*/").removesuffix("-}")
         return _RULE.sub("", line.removeprefix(" ")).rstrip()
 
-    def _docstring(self, node: ast.Constant) -> None:
-        self._paragraphs(inspect.cleandoc(str(node.value)), node.lineno)
+    def _described(self, docstring: ast.Constant) -> int:
+        """Add a docstring; gives the line after it."""
+        self._paragraphs(inspect.cleandoc(str(docstring.value)), docstring.lineno)
+        return (docstring.end_lineno or docstring.lineno) + 1
 
     def _paragraphs(self, text: str, first: int) -> None:
         for start, stop in paragraphs(text):

@@ -1,8 +1,12 @@
 """Markdown: CommonMark with tables, notes of Obsidian, pages of MkDocs, Docusaurus and mdBook."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from math import isfinite
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -11,15 +15,7 @@ from memnet.errors import InputError, Problem
 from memnet.io import decode
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.markup.front_matter import read_front_matter
-from memnet.loaders.markup.markdown_html import (
-    BLOCK_TAGS,
-    KNOWN_TAGS,
-    HtmlReader,
-    attributes,
-    component_text,
-    tag_name,
-)
+from memnet.loaders.markup.markdown_html import HtmlReader, component_text, tag_text
 from memnet.loaders.markup.markdown_rules import make_parser
 from memnet.loaders.markup.writing import (
     MarkupWriter,
@@ -41,12 +37,23 @@ _HEADING = re.compile(r"\s*(#{1,6})[ \t]+\S")
 _MEDIA = re.compile(
     r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I
 )
+# Front matter: YAML between lines of "---", TOML between lines of "+++".
+_MAX_FRONT = 64 * 1024
+_MAX_NESTING = 20
+_OPENING = re.compile(r"(---|\+\+\+)[ \t]*\n")
+_CLOSING = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE),
+}
+_PAIR = re.compile(r"([A-Za-z][\w -]{0,50}):[ \t]+(\S.*)")
+_NEXT_KEY = re.compile(r"^(?=[A-Za-z])", re.MULTILINE)
+_LIST_SEPARATOR = re.compile(r"[,\s]+")
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text without its markup, with its front matter as metadata."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
-    front = read_front_matter(text)
+    front = _front_matter(text)
     writer = MarkupWriter(file)
     writer.title, writer.names = front.title, list(front.names)
     writer.metadata = dict(front.metadata)
@@ -65,30 +72,25 @@ def add_markdown(
 ) -> str:
     """Add the blocks of a piece of Markdown to a document, at the builder's place.
 
-    Args:
-        builder: takes them.
-        text: without front matter.
-        kinds: the kinds that blocks of some kinds become.
-
-    Returns:
-        The heading that it begins with, if it is a title; else "".
+    ``kinds`` are what blocks of some kinds become. Gives the heading that it begins with, if it
+    is a title; else "".
     """
     # Behind an empty line "---" does not begin front matter.
     file = SourceFile("", f"\n{text}".encode("utf-8", "replace"))
     try:
-        pieces = [item for item in load(file) if isinstance(item, ParsedDocument)]
+        piece = next(load(file))
     except InputError:  # nothing but marks, such as an image
         return ""
-    for piece in pieces:
-        if piece.title:
-            # The heading that is the title is no block of a document, but one of this piece.
-            found = _HEADING.match(text)
-            kind = (kinds or {}).get("heading", "heading")
-            builder.add(kind, piece.title, level=len(found[1]) if found else 1)
-        if piece.text != piece.title:
-            builder.add_document(piece, kinds)
-        return piece.title
-    return ""
+    if isinstance(piece, Problem):  # which come after the document
+        return ""
+    if piece.title:
+        # The heading that is the title is no block of a document, but one of this piece.
+        found = _HEADING.match(text)
+        kind = (kinds or {}).get("heading", "heading")
+        builder.add(kind, piece.title, level=len(found[1]) if found else 1)
+    if piece.text != piece.title:
+        builder.add_document(piece, kinds)
+    return piece.title
 
 
 class _Walk:
@@ -244,10 +246,9 @@ class _Walk:
                     described = image_text(child.content, str(child.attrGet("src") or ""))
                     parts.append(described or _GONE)
                 case "html_inline":
-                    parts.append(_tag_text(child.content, links))
-                case "wiki_link" | "embed":
-                    shown = _wiki_link(child, links)
-                    parts.append(shown if child.type == "wiki_link" else _GONE)
+                    parts.append(tag_text(child.content, links))
+                case "wiki_link":
+                    parts.append(_wiki_link(child.content, links))
                 case "footnote_ref":
                     self._due.append(child.meta["label"])
         text = "".join(parts)
@@ -261,35 +262,17 @@ class _Walk:
         return "\n".join(filter(None, lines)), links
 
 
-def _tag_text(tag: str, links: list[str]) -> str:
-    """What is read in the place of a tag within a text."""
-    name = tag_name(tag)
-    if name == "br":
-        return "\n"
-    if name == "img":
-        given = attributes(tag)
-        return image_text(given.get("alt", ""), given.get("src", ""))
-    if name == "a":
-        links += link_names(attributes(tag).get("href", ""))
-    if name.lstrip("/") in BLOCK_TAGS:
-        return " "
-    # "<name>" that HTML does not know is a placeholder.
-    return (
-        tag
-        if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS
-        else ""
-    )
-
-
-def _wiki_link(token: Token, links: list[str]) -> str:
+def _wiki_link(written: str, links: list[str]) -> str:
     """What is shown of a link to a note, whose names are added to ``links``."""
-    target, _, anchor = token.content.strip().rstrip("\\").partition("#")
-    if _MEDIA.search(target) and token.type == "embed":
-        return ""
+    is_embed = written.startswith("!")
+    address, _, label = written.removeprefix("!")[2:-2].partition("|")
+    target, _, anchor = address.strip().rstrip("\\").partition("#")
+    if is_embed and _MEDIA.search(target):
+        return _GONE
     note = path_name(target)
     headings = [part.strip() for part in anchor.split("#") if not part.startswith("^")]
     links += [name for name in (note.partition("^")[0], *map(anchor_name, headings)) if name]
-    return token.info or " > ".join(filter(None, [note, *headings]))
+    return _GONE if is_embed else label or " > ".join(filter(None, [note, *headings]))
 
 
 def _tags(token: Token, text: str) -> Iterator[str]:
@@ -300,3 +283,108 @@ def _tags(token: Token, text: str) -> Iterator[str]:
     for tag in _TAG.findall(outside):
         if not tag.replace("/", "").isdigit() and not _COLOUR.match(tag):
             yield tag
+
+
+class _FrontMatter(NamedTuple):
+    """What stands in front of a text."""
+
+    title: str = ""
+    names: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = {}
+    end: int = 0  # where the text starts
+    # What is wrong with it; values that could not be read by themselves are texts or missing.
+    problem: str = ""
+
+
+def _front_matter(text: str) -> _FrontMatter:
+    """The front matter of a text; empty without one."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return _FrontMatter()
+    closing = _CLOSING[opening[1]].search(text, opening.end(), opening.end() + _MAX_FRONT)
+    if closing is None:
+        return _FrontMatter()
+    content, problem = text[opening.end() : closing.start()], ""
+    values: Mapping[Any, object] | None
+    try:
+        values = tomllib.loads(content) if opening[1] == "+++" else _yaml(content)
+    except (ValueError, RecursionError) as error:
+        too_deep = isinstance(error, RecursionError)
+        values, problem = _pairs(content), "is nested too deeply" if too_deep else str(error)
+        if not values:
+            return _FrontMatter()  # a text between two lines
+    if values is None:
+        return _FrontMatter() if content.strip() else _FrontMatter(end=closing.end())
+    simple = {str(key).strip().lower(): _simple(value) for key, value in values.items()}
+    metadata = {key: value for key, value in simple.items() if value not in (None, "", [])}
+    title = str(metadata.pop("title", ""))
+    aliases = [name for key in ("aliases", "alias") for name in _listed(metadata.pop(key, []), ",")]
+    names = [path_name(alias) if alias.startswith("/") else alias for alias in aliases]
+    names += [path_name(str(metadata[key])) for key in ("slug", "id") if key in metadata]
+    if tags := [tag for key in ("tags", "tag") for tag in _listed(metadata.pop(key, []))]:
+        metadata["tags"] = [tag.lstrip("#") for tag in tags]
+    return _FrontMatter(title, tuple(names), metadata, closing.end(), problem)
+
+
+def _listed(value: object, separator: str = "") -> list[str]:
+    """A list, or a text with commas (or spaces too, as in tags) as one."""
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    parts = str(value).split(separator) if separator else _LIST_SEPARATOR.split(str(value))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _simple(value: object) -> object:
+    """A value as JSON has it; None for one that is not simple."""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, list):
+        return [one for one in map(_simple, value) if one is not None and not isinstance(one, list)]
+    return None
+
+
+def _pairs(content: str) -> dict[object, object]:
+    """The values that can be read by themselves; texts as they stand where they can't."""
+    values: dict[object, object] = {}
+    for part in _NEXT_KEY.split(content):
+        try:
+            values.update(_yaml(part) or {})
+        except ValueError:
+            pair = _PAIR.fullmatch(part.strip())
+            if pair is not None:
+                values[pair[1]] = pair[2].strip("\"'")
+    return values
+
+
+def _yaml(content: str) -> dict[object, object] | None:
+    """None if it is not a mapping.
+
+    Raises:
+        ValueError: it is not valid, or refers to parts of itself, which can make it endless.
+    """
+    import yaml  # here, as most notes have no front matter
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        depth = 0
+        for event in yaml.parse(content, Loader=loader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+                raise ValueError("has anchors or aliases")
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_NESTING:
+                raise ValueError("is nested too deeply")
+        values = yaml.load(content, Loader=loader)  # noqa: S506  one of the safe loaders
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" in its line {mark.line + 1}" if mark else ""
+        raise ValueError(f"is not valid YAML{line}") from error
+    except (TypeError, OverflowError, AttributeError) as error:
+        raise ValueError("is not valid YAML") from error
+    return values if isinstance(values, dict) else None

@@ -27,16 +27,16 @@ _INLINE = frozenset(
     "mark math meter output picture q rp rt ruby s samp select small source span strike strong sub "
     "sup time tt u var wbr video audio object embed canvas".split()
 )
-BLOCK_TAGS = frozenset(
+_BLOCK_TAGS = frozenset(
     "address article aside blockquote body br caption center col colgroup dd details dialog dir "
     "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr "
     "html legend li link main map menu meta nav ol optgroup option p param pre section search "
     "summary table tbody td tfoot th thead title tr track ul".split()
 )
-KNOWN_TAGS = _INLINE | BLOCK_TAGS | _SILENT
+_KNOWN_TAGS = _INLINE | _BLOCK_TAGS | _SILENT
 
 
-def attributes(tag: str) -> dict[str, str]:
+def _attributes(tag: str) -> dict[str, str]:
     """Those attributes of a tag that name or describe something."""
     return {
         name: unescape(double or single or bare)
@@ -60,10 +60,25 @@ def component_text(tag: str) -> tuple[list[str], tuple[str, ...]]:
     return texts, links
 
 
-def tag_name(tag: str) -> str:
-    """Name of a tag, in lower case, with "/" before that of one that closes."""
+def tag_text(tag: str, links: list[str]) -> str:
+    """What is read in the place of a tag within a text; the names it links to are added."""
     found = re.match(r"</?[A-Za-z][\w.:-]*", tag)
-    return found[0][1:].lower() if found else ""
+    name = found[0][1:].lower() if found else ""  # with "/" before that of one that closes
+    if name == "br":
+        return "\n"
+    if name == "img":
+        return _picture(tag)
+    if name == "a":
+        links += link_names(_attributes(tag).get("href", ""))
+    if name.lstrip("/") in _BLOCK_TAGS:
+        return " "
+    # "<name>" that HTML does not know is a placeholder.
+    return tag if tag[1:-1].isidentifier() and name not in _KNOWN_TAGS else ""
+
+
+def _picture(tag: str) -> str:
+    given = _attributes(tag)
+    return image_text(given.get("alt", ""), given.get("src", ""))
 
 
 class HtmlReader:
@@ -107,15 +122,13 @@ class HtmlReader:
             self._close_item()
 
     def _add(self, text: str) -> None:
-        if text:
-            self._text.append(unescape(text))
+        self._text.append(unescape(text))
 
     def _open(self, name: str, tag: str) -> None:
         if name == "a":
-            self._links += link_names(attributes(tag).get("href", ""))
+            self._links += link_names(_attributes(tag).get("href", ""))
         elif name == "img":
-            given = attributes(tag)
-            self._text.append(image_text(given.get("alt", ""), given.get("src", "")))
+            self._text.append(_picture(tag))
         elif name == "br":
             self._text.append("\n" if self._in_code else "\x00")
         elif name in ("td", "th"):
@@ -124,7 +137,7 @@ class HtmlReader:
             self._row_is_header = name == "th" and (self._row_is_header or not self._row)
             self._in_cell = True
         elif self._row is not None and name not in ("tr", "table"):
-            self._text.append(" " if name in BLOCK_TAGS else "")
+            self._text.append(" " if name in _BLOCK_TAGS else "")
         elif name not in _INLINE:
             self._open_block(name)
 

@@ -5,6 +5,7 @@ and comments of Obsidian, formulas, admonitions of MkDocs, Docusaurus and MyST, 
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -36,7 +37,7 @@ _SCRIPT = re.compile(r"(?:export\s+(?:const|default|function|let|async)|import\s
 _COMPONENT = re.compile(r"</?[A-Z][\w.]*|<(?:div|section|figure)\b[^>\n]*\bmarkdown\b")
 _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)(?:\n|$)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t\n])\^[A-Za-z0-9-]+$")
-_WIKI_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
+_WIKI_LINK = re.compile(r"!?\[\[[^\[\]|\n]{1,1000}(?:\|[^\[\]\n]{0,1000})?\]\]")
 _FORMULA = re.compile(r"\$\$[^$]{1,10000}\$\$|\$(?![\s$])[^$\n]{0,1000}(?<![\s\\])\$(?!\d)")
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,500}+\}){0,500}\}){0,1000}\}"
 # Of HTML or a component, whose attributes may be expressions in braces.
@@ -62,8 +63,7 @@ _STOPS = ["paragraph", "reference", "blockquote", "list"]
 def make_parser(*, components: bool) -> MarkdownIt:
     """A parser of CommonMark, tables and what is said above.
 
-    Args:
-        components: whether the text is MDX, whose tags of HTML are those of components too.
+    ``components``: whether the text is MDX, whose tags of HTML are those of components too.
     """
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 4})
     parser.enable(["table", "strikethrough"])
@@ -71,12 +71,9 @@ def make_parser(*, components: bool) -> MarkdownIt:
     deflist_plugin(parser)
     block = parser.block.ruler
     block.before("table", "too_deep", _too_deep)
-    block.before("fence", "comment", _comment, {"alt": _STOPS})
-    block.before("fence", "container", _container, {"alt": _STOPS})
-    block.before("fence", "directive", _directive, {"alt": _STOPS})
-    block.before("fence", "admonition", _admonition, {"alt": _STOPS})
+    for rule in (_comment, _container, _directive, _admonition):
+        block.before("fence", rule.__name__, rule, {"alt": _STOPS})
     block.before("fence", "import", _import)
-    block.before("fence", "snippet", _snippet)
     block.before("html_block", "after_comment", _after_comment)
     block.before("html_block", "component", _component, {"alt": _STOPS})
     if components:
@@ -85,11 +82,12 @@ def make_parser(*, components: bool) -> MarkdownIt:
         block.before("fence", "script", _script)
         block.before("component", "tag", _any_tag, {"alt": ["paragraph"]})
     inline = parser.inline.ruler
-    inline.before("link", "wiki_link", _wiki_link)
+    inline.before("link", "wiki_link", _kept("wiki_link", ("[[", "![["), _WIKI_LINK))
     inline.before("wiki_link", "open_bracket", _open_bracket)
     inline.before("escape", "braces", _braces)
-    inline.before("escape", "formula", _formula)
-    inline.before("html_inline", "tag", _inline_tag)
+    inline.before("escape", "formula", _kept("formula", "$", _FORMULA))
+    # Attributes of components are none that HTML would allow.
+    inline.before("html_inline", "tag", _kept("html_inline", "<", _TAG))
     parser.core.ruler.after("block", "marks", _marks)
     return parser
 
@@ -98,8 +96,8 @@ def _line(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
-def _starts(state: StateBlock, line: int, text: str) -> bool:
-    return state.src.startswith(text, state.bMarks[line] + state.tShift[line])
+def _starts(state: StateBlock, line: int, *texts: str) -> bool:
+    return state.src.startswith(texts, state.bMarks[line] + state.tShift[line])
 
 
 def _paragraph(state: StateBlock, text: str, first: int, end: int) -> None:
@@ -112,21 +110,23 @@ def _paragraph(state: StateBlock, text: str, first: int, end: int) -> None:
 def _too_deep(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
     if state.level < _MAX_DEPTH:
         return False
-    line = start
-    while line < end and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
-        line += 1
-    state.line = line = max(line, start + 1)
+    state.line = line = max(_indented_end(state, start, end, state.blkIndent), start + 1)
     text = state.getLines(start, line, state.blkIndent, False).strip()
     _paragraph(state, text, start, line)
     return True
 
 
+def _indented_end(state: StateBlock, line: int, end: int, indent: int) -> int:
+    """The first line that is not indented that far."""
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= indent):
+        line += 1
+    return line
+
+
 def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Obsidian's: from a line with "%%" to the next."""
-    if not _starts(state, start, "%%"):
+    if not _starts(state, start, "%%") or _line(state, start).count("%%") > 1:  # within the line
         return False
-    if _line(state, start).count("%%") > 1:
-        return False  # within the line
     for line in range(start + 1, end):
         if "%%" in _line(state, line):
             break
@@ -141,7 +141,7 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _container(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     """Lines that open and close an admonition; what is between them is text like any other."""
-    if not _starts(state, start, ":::") and not _starts(state, start, "///"):
+    if not _starts(state, start, ":::", "///"):
         return False
     found = _CONTAINER.fullmatch(_line(state, start).rstrip())
     if found is None or state.is_code_block(start):
@@ -187,7 +187,7 @@ def _head(state: StateBlock, line: int, kind: str, title: str) -> None:
 
 def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """MkDocs' admonitions and tabs, with an indented body."""
-    if not any(_starts(state, start, mark) for mark in ("!!!", "???", "===")):
+    if not _starts(state, start, "!!!", "???", "==="):
         return False
     line = _line(state, start).rstrip()
     if state.is_code_block(start) or len(line) > _MAX_HEAD:
@@ -207,10 +207,8 @@ def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _indented(state: StateBlock, start: int, end: int, indent: int) -> None:
     """Parse the lines from ``start`` on that are indented that far."""
-    line = start
-    while line < end and (state.isEmpty(line) or state.sCount[line] >= indent):
-        line += 1
-    if line == start + 1 or line == start or not state.isEmpty(line - 1):
+    line = _indented_end(state, start, end, indent)
+    if line <= start + 1 or not state.isEmpty(line - 1):
         while line < end and not state.isEmpty(line) and line > start and _lazy(state, line):
             line += 1  # a paragraph that goes on without indent
     _nested(state, start, line, indent)
@@ -287,17 +285,9 @@ def _script(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _import(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """A line that imports a component, which texts that are not called MDX have too."""
-    if not _starts(state, start, "import ") or not _IMPORT.match(_line(state, start)):
-        return False
-    if not silent:
-        state.line = start + 1
-    return True
-
-
-def _snippet(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """The mark of another file's text."""
-    if not _starts(state, start, "--8<--"):
+    """A line that imports a component, as not only MDX does, or the text of another file."""
+    line = _line(state, start)
+    if not (line.startswith("import ") and _IMPORT.match(line)) and not line.startswith("--8<--"):
         return False
     if not silent:
         state.line = start + 1
@@ -320,19 +310,23 @@ def _open_bracket(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Links to notes, and embeds."""
-    src, position = state.src, state.pos
-    if not (src.startswith("[[", position) or src.startswith("![[", position)):
-        return False
-    found = _WIKI_LINK.match(src, position)
-    if found is None:
-        return False
-    if not silent:
-        token = state.push("embed" if src[position] == "!" else "wiki_link", "", 0)
-        token.content, token.info = found[1], found[2] or ""
-    state.pos = found.end()
-    return True
+def _kept(
+    kind: str, opening: str | tuple[str, ...], pattern: re.Pattern[str]
+) -> Callable[[StateInline, bool], bool]:
+    """A rule for what stays as it stands, as nothing in it is markup."""
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        if not state.src.startswith(opening, state.pos):
+            return False
+        found = pattern.match(state.src, state.pos)
+        if found is None:
+            return False
+        if not silent:
+            state.push(kind, "", 0).content = found[0]
+        state.pos = found.end()
+        return True
+
+    return rule
 
 
 def _braces(state: StateInline, silent: bool) -> bool:
@@ -352,27 +346,6 @@ def _braces(state: StateInline, silent: bool) -> bool:
         found = _ICON.match(src, position)
     if found is None:
         return False
-    state.pos = found.end()
-    return True
-
-
-def _formula(state: StateInline, silent: bool) -> bool:
-    """Formulas as they stand: nothing in them is markup."""
-    return state.src[state.pos] == "$" and _keep(state, silent, _FORMULA, "formula")
-
-
-def _inline_tag(state: StateInline, silent: bool) -> bool:
-    """Tags of HTML and of components, whose attributes HTML would not allow."""
-    return state.src[state.pos] == "<" and _keep(state, silent, _TAG, "html_inline")
-
-
-def _keep(state: StateInline, silent: bool, pattern: re.Pattern[str], kind: str) -> bool:
-    """Make a token of what matches here, if anything does."""
-    found = pattern.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        state.push(kind, "", 0).content = found[0]
     state.pos = found.end()
     return True
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -60,6 +61,10 @@ _DIRECTIVE = re.compile(
     r"^\s*\.\.\s+(?:\|[^|\n]+\|\s+)?([A-Za-z][\w:+.-]*?)\s?::(?:\s|$)", re.MULTILINE
 )
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`|`:([A-Za-z][\w:+.-]*):")
+# An empty one would mean none.
+_ANY_OPTIONS: dict[str, Callable[[str], Any]] = defaultdict(
+    lambda: directives.unchanged, {"class": directives.unchanged}
+)
 _LABEL = re.compile(r"\.\. _(?![\s_])`?([^:`\n]+)`?:\s*")
 _TITLED = re.compile(r"(.*?)\s*<([^<>]*)>\Z", re.DOTALL)
 _ADMONITION_TITLE = re.compile(r'<p class="admonition-title">([^<>]*?):?</p>\s*<p>')
@@ -95,16 +100,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     markup = _ADMONITION_TITLE.sub(r"<p>\1: ", markup)
     html.add(builder, markup, whole=True, max_heading=file.max_title)
     builder.add_links(filter(None, map(path_name, entries)))
-    if not len(builder):
-        if not title:
-            raise InputError("is empty; there is nothing to remember in it")
-        builder.add("heading", title, level=1)
-    yield builder.build(
-        file.name,
-        title[: file.max_title] or file.title,
-        metadata=metadata,
-        names=list(_labels(text)),
-    )
+    yield file.document(builder, title[: file.max_title], metadata, _labels(text))
 
 
 def _clean(tree: nodes.document) -> None:
@@ -169,13 +165,6 @@ def _labels(text: str) -> Iterator[str]:
             return
 
 
-class _Any(dict[str, Callable[[str], str]]):
-    """Options of any name."""
-
-    def __missing__(self, name: str) -> Callable[[str], str]:
-        return directives.unchanged
-
-
 def _directive(name: str, entries: list[str]) -> type[Directive]:
     """A reader of a directive that docutils does not know, or is too strict about."""
     last = name.rpartition(":")[2]
@@ -183,7 +172,7 @@ def _directive(name: str, entries: list[str]) -> type[Directive]:
     class Lenient(Directive):
         optional_arguments = 1
         final_argument_whitespace = True
-        option_spec = _Any({"class": directives.unchanged})  # an empty one would mean none
+        option_spec = _ANY_OPTIONS
         has_content = True
 
         def run(self) -> list[nodes.Node]:
@@ -208,10 +197,9 @@ def _run(given: Directive, name: str, last: str, entries: list[str]) -> list[nod
         return []
     if last in ("image", "figure"):
         text = image_text(given.options.get("alt", ""), " ".join(arguments))
-        described = [nodes.paragraph("", text)] if text else []
         if isinstance(given.state_machine.node, nodes.substitution_definition) and text:
             return [nodes.Text(text)]
-        return [*described, *_nested(given)]
+        return [*([nodes.paragraph("", text)] if text else []), *_nested(given)]
     if last.startswith("auto") and not content:
         return []
     label = _VERSIONS.get(last) or admonition_label(last)
@@ -251,9 +239,8 @@ def _labelled(given: Directive, label: str, argument: str) -> list[nodes.Node]:
     content += _nested(given)
     if not content or not isinstance(content[0], nodes.paragraph):
         content.insert(0, nodes.paragraph())
-    first = content[0]
-    if isinstance(first, nodes.paragraph):
-        first.insert(0, nodes.Text(label if len(first) else label.rstrip(": ")))
+    first: Any = content[0]
+    first.insert(0, nodes.Text(label if len(first) else label.rstrip(": ")))
     return content
 
 

@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from memnet.errors import InputError
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+# Stems that say nothing; the folder's name does.
 _NO_NAME = frozenset({"", ".", "..", "index", "readme", "_index"})
-"""Stems that say nothing; the folder's name does."""
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FILE_NAME = re.compile(r"\S+\.\w{2,4}$|https?:")
-_MIN_ALT_WORDS = 3
-"""Shorter descriptions of images are "logo", "Screenshot", "Build Status"."""
+_MIN_ALT_WORDS = 3  # shorter descriptions of images are "logo", "Screenshot", "Build Status"
 _ADMONITIONS = frozenset(
     "abstract attention bug caution danger deprecated error example failure hint important info "
     "note question quote seealso success summary tip todo warning versionadded versionchanged "
@@ -72,14 +71,14 @@ def image_text(description: str, target: str = "") -> str:
     return one_line(description)
 
 
+@dataclass
 class _Item:
     """An item of a list that is open."""
 
-    def __init__(self, marker: str) -> None:
-        self.marker = marker
-        self.parts: list[str] | None = []
-        """None once it is a block; what follows in it is no part of that block."""
-        self.links: list[str] = []
+    marker: str
+    # None once it is a block; what follows in it is no part of that block.
+    parts: list[str] | None = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
 
 class MarkupWriter:
@@ -94,24 +93,12 @@ class MarkupWriter:
         self.title = ""
         self.metadata: dict[str, object] = {}
         self.names: list[str] = []
-        self.quotes = 0
-        """How many quotes are open."""
-        self.title_levels = {1}
-        """A heading of these levels that opens the text is its title."""
+        self.quotes = 0  # how many are open
+        self.title_levels = {1}  # a heading of these levels that opens the text is its title
         self._file = file
         self._items: list[_Item] = []
         self._label = ""
         self._label_links: tuple[str, ...] = ()
-
-    @property
-    def in_item(self) -> bool:
-        """Whether an item of a list is open."""
-        return bool(self._items)
-
-    @property
-    def has_label(self) -> bool:
-        """Whether a label waits for its paragraph."""
-        return bool(self._label)
 
     def heading(self, text: str, level: int, links: Iterable[str] = ()) -> None:
         """Add a heading; one in a list or a quote, or one that is too long, is text."""
@@ -140,7 +127,7 @@ class MarkupWriter:
                 self.builder.add_links(links)
             return
         if self._label:
-            label = self.take_label()
+            label, self._label = self._label, ""
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
             links = (*self._label_links, *links)
         if item is not None and item.parts is not None:
@@ -151,17 +138,13 @@ class MarkupWriter:
 
     def label(self, text: str, links: Iterable[str] = ()) -> None:
         """Begin the next paragraph with the kind of an admonition, or a term: "Note: ..."."""
-        self.end_label()
+        self._end_label()
         self._label, self._label_links = one_line(text), tuple(links)
 
-    def take_label(self) -> str:
-        """The label that waits for its paragraph, which waits no more."""
-        label, self._label = self._label, ""
-        return label
-
-    def end_label(self) -> None:
+    def _end_label(self) -> None:
         """Add the label that no paragraph follows as a paragraph."""
-        if label := self.take_label():
+        label, self._label = self._label, ""
+        if label:
             self.paragraph(label, self._label_links)
 
     def code(self, text: str) -> None:
@@ -177,14 +160,7 @@ class MarkupWriter:
         is_header: bool = False,
         links: Iterable[str] = (),
     ) -> None:
-        """Add a row of a table.
-
-        Args:
-            cells: their texts.
-            header: texts of the cells of the header row, as many as there are.
-            is_header: whether it is the header row itself.
-            links: of all cells.
-        """
+        """Add a row of a table, or its header row; ``header`` names as many cells as it has."""
         self._flush()
         names = [*header, *[""] * (len(cells) - len(header))]
         given = [(name, cell, "") for name, cell in zip(names, cells, strict=False)]
@@ -201,27 +177,14 @@ class MarkupWriter:
         self._items.pop()
 
     def finish(self) -> ParsedDocument:
-        """The document.
-
-        Raises:
-            InputError: it holds no text.
-        """
+        """The document."""
         self._flush()
         title = one_line(self.title)
-        if not len(self.builder):
-            if not title:
-                raise InputError("is empty; there is nothing to remember in it")
-            self.builder.add("heading", title, level=1)
-        return self.builder.build(
-            self._file.name,
-            title or self._file.title,
-            metadata=self.metadata,
-            names=self.names,
-        )
+        return self._file.document(self.builder, title, self.metadata, self.names)
 
     def _flush(self) -> None:
         """Make a block of what waits for its end."""
-        self.end_label()
+        self._end_label()
         if not self._items or self._items[-1].parts is None:
             return
         item = self._items[-1]

@@ -110,11 +110,8 @@ class _Plain:
         self.problems: list[str] = []
         self._package = package
         self._relations = package.relations(part)
-        self.links = {
-            identifier: relation.target
-            for identifier, relation in self._relations.items()
-            if relation.kind == "hyperlink"
-        }
+        relations = self._relations.items()
+        self.links = {name: one.target for name, one in relations if one.kind == "hyperlink"}
         # For each field that is open whether its result has begun; before it stands its code.
         self._fields: list[bool] = []
 
@@ -329,7 +326,6 @@ def _run(text: str) -> Element:
 
 
 def _insert(paragraph: Element, text: str) -> None:
-    """Put a text at the start of a paragraph."""
     if text:
         paragraph.insert(int(child(paragraph, "pPr") is not None), _run(text))
 
@@ -397,7 +393,6 @@ def _cell(cell: Element) -> Cell:
 
 
 def _formula(element: Element) -> str:
-    """A formula in a line."""
     if local(element) == "t":
         return element.text or ""
     if local(element) == "f":

@@ -84,10 +84,7 @@ def body_size(pages: Sequence[list[Line]]) -> float:
 def mark_headings(pages: Sequence[list[Part]], entries: Iterable[Entry], body: float) -> None:
     """Give headings their levels, and find those that the outline does not name.
 
-    Args:
-        pages: parts of each page.
-        entries: of the outline.
-        body: font size of most of the text.
+    ``entries`` are all of the outline, ``body`` is the font size of most of the text.
     """
     known: dict[tuple[float, bool], Counter[int]] = {}
     guessed: list[Part] = []

@@ -216,7 +216,7 @@ def _find_edges(lines: Sequence[Line]) -> None:
                 line.edge = other.right
 
 
-def find_leading(pages: Iterable[list[Line]]) -> None:
+def find_leading(pages: Sequence[list[Line]]) -> None:
     """Find the usual distance between lines of each font size, in half points."""
     seen: dict[int, Counter[int]] = {}
     for line, other in chain.from_iterable(map(pairwise, pages)):

@@ -31,10 +31,8 @@ _PAGE_NUMBER = re.compile(
 def drop_running_headers(pages: Sequence[list[Line]], labels: Sequence[str], body: float) -> None:
     """Take running headers, footers and page numbers out of the lines of pages, in place.
 
-    Args:
-        pages: the lines of each page.
-        labels: of each page as it is printed; empty where unknown.
-        body: font size of most of the text.
+    ``labels`` are those of the pages as printed, empty where unknown; ``body`` is the font size of
+    most of the text.
     """
     upright = [[line for line in lines if line.turn <= 1] for lines in pages]
     for lines in upright:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Literal, TypeAlias
 
 from memnet.errors import InputError
@@ -37,10 +37,8 @@ def kind_of(text: str) -> Kind:
     return "date" if _DATE.fullmatch(text) else "text"
 
 
-def header_rows(rows: Sequence[Sequence[str]]) -> int:
+def _header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
-    if not rows:
-        return 0
     if len(rows) > 2 and _groups(rows[0], rows[1]) and _is_header(rows[1], rows[2:]):
         return 2
     if not _is_header(rows[0], rows[1:]):
@@ -57,11 +55,14 @@ def _goes_on(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     )
 
 
+def _values(rows: Sequence[Sequence[str]], column: int) -> list[str]:
+    """What stands in the filled cells of a column."""
+    return [row[column] for row in rows if column < len(row) and row[column]]
+
+
 def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
     """What kind most of its values are of; empty if no kind prevails."""
-    kinds: Counter[Kind] = Counter(
-        kind_of(row[column]) for row in rows if column < len(row) and row[column]
-    )
+    kinds = Counter(map(kind_of, _values(rows, column)))
     for kind, count in kinds.most_common(1):
         if count >= _MOST * kinds.total():
             return kind
@@ -70,48 +71,37 @@ def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
     """Whether a row of headers leaves gaps that headers below it fill."""
-    filled = [bool(text) for text in upper]
-    below = [kind_of(text) for text in lower]
-    gaps = any(
-        kind and not (column < len(filled) and filled[column]) for column, kind in enumerate(below)
-    )
+    gaps = any(below and not above for above, below in zip_longest(upper, lower, fillvalue=""))
     named = all(
         len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
         for text in upper
     )
-    return gaps and sum(filled) >= 2 and named and all(kind in ("", "text") for kind in below)
+    texts = all(kind_of(text) in ("", "text") for text in lower)
+    return gaps and _filled(upper) >= 2 and named and texts
 
 
 def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether a row names the columns of those below it."""
     filled = [text for text in row if text]
-    kinds = [kind_of(text) for text in row]
-    width = max((len(other) for other in below), default=0)
-    columns = [
-        [kind_of(other[column]) for other in below if column < len(other) and other[column]]
-        for column in range(width)
-    ]
+    columns = [_values(below, column) for column in range(max(map(len, below), default=0))]
     used = sum(1 for values in columns if values)
     if len(filled) < 2 or len(filled) < used / 2 or max(map(len, filled)) > _MAX_HEADER:
         return False
-    if below and not any(text and columns[at] for at, text in enumerate(row[:width])):
+    if below and not any(text and values for text, values in zip(row, columns, strict=False)):
         return False  # it stands over nothing
     if len({text.lower() for text in filled}) <= len(filled) / 2:
         return False
     periods = [text for text in filled if kind_of(text) != "text"]
     if periods:  # a series of years or dates, after a column of names
         series = all(_YEAR.fullmatch(text) or kind_of(text) == "date" for text in periods)
-        if not series or len(set(periods)) < len(periods) or kinds[0] not in ("", "text"):
+        if not series or len(set(periods)) < len(periods) or kind_of(row[0]) not in ("", "text"):
             return False
         if len(filled) == len(periods) or len(periods) < 2:
             return False
     if used == 2 and len(below) < _MAX_KEYS and _keys_and_values(row, below):
         return False
     # A name that is also a value below it does not name the column.
-    return not any(
-        text and any(column < len(other) and other[column] == text for other in below)
-        for column, text in enumerate(row)
-    )
+    return not any(text in values for text, values in zip(row, columns, strict=False))
 
 
 def _keys_and_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
@@ -124,7 +114,7 @@ def _keys_and_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool
     return bool(kinds) and max(kinds.values()) < _MOST * kinds.total()
 
 
-def names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
+def _names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
     """The name of each column; of two rows, the upper one goes on over the gaps in it."""
     names = [""] * max([width, *map(len, headers)])
     for number, row in enumerate(headers):
@@ -159,9 +149,6 @@ class TableWriter:
             rows: of which only the first ``SAMPLE`` are held at once.
             first_column: of the sheet, that the cells begin with.
             cells_placed: whether a cell has a place of its own.
-
-        Raises:
-            InputError: the text becomes too long.
         """
         source = iter(rows)
         self._cells_placed = cells_placed
@@ -175,10 +162,10 @@ class TableWriter:
             for line in sample:
                 self._text(line, first_column)
             return
-        count = header_rows(texts)
+        count = _header_rows(texts)
         if count == len(texts):  # that name the columns of nothing
             count = 0
-        names = names_of(texts[:count], max(map(len, texts)))
+        names = _names_of(texts[:count], max(map(len, texts)))
         numbers = {
             first_column + column
             for column in range(len(names))
@@ -189,9 +176,7 @@ class TableWriter:
         elif numbers and numbers <= self._numbers:  # goes on after an empty row
             names = self._names[first_column:]
         if count and not all(
-            any(column < len(row) and row[column] for row in texts[count:])
-            for column, name in enumerate(names)
-            if name
+            _values(texts[count:], column) for column, name in enumerate(names) if name
         ):  # a name over empty cells stands in no row
             place = self._place(sample[0], first_column)
             self._builder.add("paragraph", " | ".join(filter(None, names)), place=place)
@@ -207,14 +192,13 @@ class TableWriter:
         self._builder.add("paragraph", " ".join(filter(None, row[1])), place=place)
 
     def _row(self, number: int, row: Sequence[str], names: list[str], first_column: int) -> None:
-        filled = [column for column, text in enumerate(row) if text]
-        if not filled:
-            return
         cells = []
-        for column in filled:
-            at = first_column + column
-            place = self._places(number, at, at) if self._cells_placed else ""
-            cells.append((names[column] if column < len(names) else "", row[column], place))
+        for at, (text, name) in enumerate(zip_longest(row, names, fillvalue=""), first_column):
+            if text:
+                place = self._places(number, at, at) if self._cells_placed else ""
+                cells.append((name, text, place))
+        if not cells:
+            return
         place = self._place((number, row), first_column)
         self._builder.add_row(cells, labelled=any(names), place=place)
         if self._builder.length > self._max_characters:

@@ -34,7 +34,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     writer.table(_rows(text, delimiter), cells_placed=False)
     if not len(builder):
         raise InputError("holds no values; expected a table with some")
-    yield builder.build(file.name, file.title)
+    yield file.document(builder)
 
 
 def find_delimiter(text: str) -> str:
@@ -44,16 +44,13 @@ def find_delimiter(text: str) -> str:
     sample = text[:_SAMPLE]
     best, best_score = ",", 0.0
     for delimiter in _DELIMITERS:
-        lengths: Counter[int] = Counter()
-        for row in _parsed(sample, delimiter, _SAMPLE_ROWS):
-            if any(row):
-                lengths[len(row)] += 1
+        rows = _parsed(sample, delimiter, _SAMPLE_ROWS)
+        lengths = Counter(len(row) for row in rows if any(row))
         width, count = max(lengths.items(), key=lambda found: (found[1], found[0]), default=(0, 0))
-        if width > 1:
-            share = count / lengths.total()
-            score = share * share * min(width, 4)
-            if score > best_score:
-                best, best_score = delimiter, score
+        share = count / max(lengths.total(), 1)
+        score = share * share * min(width, 4)
+        if width > 1 and score > best_score:
+            best, best_score = delimiter, score
     return best
 
 

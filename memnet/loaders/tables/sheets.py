@@ -1,7 +1,7 @@
 """Spreadsheets of Excel and OpenDocument: the tables that stand in their sheets."""
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from functools import partial
 from io import BytesIO
 from typing import Any, TypeVar
@@ -24,13 +24,10 @@ from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 Result = TypeVar("Result")
 
 _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
-_METADATA = {  # elements of OpenDocument's metadata: keys of a document's
-    "title": "title",
+# Elements of OpenDocument's metadata: keys of a document's.
+_METADATA = {name: name for name in ("title", "subject", "description", "language")} | {
     "initial-creator": "author",
     "creator": "author",
-    "subject": "subject",
-    "description": "description",
-    "language": "language",
     "creation-date": "created",
     "date": "modified",
 }
@@ -57,23 +54,17 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             problems.append(Problem(f"{file.name}, sheet {name!r}", str(error)))
             continue
         if sheet.start is not None:
-            left = sheet.start[1]
-            _add_sheet(builder, name, _rows(sheet, left), file.max_characters, left)
+            _add_sheet(builder, name, sheet, sheet.start[1], file.max_characters)
     if not len(builder):
         if problems:
             raise InputError(f"has no sheet that can be read: {problems[0].what}")
         raise InputError("holds no cells with text; expected a workbook with some")
-    title = metadata.pop("title", "") or file.title
-    yield builder.build(file.name, title[: file.max_title], metadata=metadata)
+    yield file.document(builder, metadata.pop("title", "")[: file.max_title], metadata)
     yield from problems
 
 
 def _read(call: Callable[[], Result]) -> Result:
-    """What a call of the library gives.
-
-    Raises:
-        InputError: it fails, or panics, which raises a BaseException that can't be imported.
-    """
+    """What a call of the library gives. A panic of it is a BaseException that can't be imported."""
     try:
         return call()
     except PasswordError as error:
@@ -173,8 +164,6 @@ def cell_text(value: Any) -> str:
         return day if value.time() == time() else f"{day} {cell_text(value.time())}"
     if isinstance(value, time):
         return value.isoformat("seconds" if value.second else "minutes")
-    if isinstance(value, date):
-        return value.isoformat()
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
@@ -182,21 +171,19 @@ def cell_text(value: Any) -> str:
 
 
 def _add_sheet(
-    builder: DocumentBuilder, name: str, rows: Iterable[Row], max_characters: int, left: int = 0
+    builder: DocumentBuilder, name: str, sheet: CalamineSheet, left: int, max_characters: int
 ) -> None:
-    """Add a sheet: its name as a heading, then its tables; ``left`` is the first column of rows."""
+    """Add a sheet: its name as a heading, then its tables; ``left`` is its first column."""
 
     def place(row: int, first: int, last: int) -> str:
         at = f"{name}!{column_name(first)}{row + 1}"
         return at if first == last else f"{at}:{column_name(last)}{row + 1}"
 
-    opened = False
     writer = TableWriter(builder, place, max_characters)
-    for region in _regions(rows):
-        if not opened:
+    for number, region in enumerate(_regions(_rows(sheet, left))):
+        if number == 0:
             builder.open(name)
             builder.add("heading", name, level=1)
-            opened = True
         for first, table in _side_by_side(region):
             writer.table(table, left + first)
 
@@ -239,9 +226,5 @@ def _names(region: list[Row], column: int) -> bool:
 
 def column_name(column: int) -> str:
     """0 as A, 25 as Z, 26 as AA."""
-    name = ""
-    column += 1
-    while column:
-        column, letter = divmod(column - 1, 26)
-        name = chr(ord("A") + letter) + name
-    return name
+    before, letter = divmod(column, 26)
+    return (column_name(before - 1) if before else "") + chr(ord("A") + letter)

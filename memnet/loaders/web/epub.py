@@ -14,12 +14,11 @@ from memnet.loaders.web.html_tree import flat_text, parse
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
+# They obfuscate fonts, and no text.
 _FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""Obfuscate fonts, and no text."""
 _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/xml", ""})
 _METADATA = {"creator": "author", "language": "language", "date": "date", "publisher": "publisher"}
-_MAX_VALUE = 2000
-"""Characters of a value of the metadata."""
+_MAX_VALUE = 2000  # characters of a value of the metadata
 
 
 class _Contents(NamedTuple):
@@ -27,10 +26,8 @@ class _Contents(NamedTuple):
 
     title: str
     metadata: dict[str, Any]
-    chapters: list[str]
-    """Paths of its pages in reading order, without the table of contents."""
-    contents: str
-    """Path of the table of contents; empty without one."""
+    chapters: list[str]  # paths of its pages in reading order, without the table of contents
+    contents: str  # path of the table of contents; empty without one
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -60,9 +57,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             "holds no text; expected chapters of XHTML, not pictures of pages:"
             " recognise their text first"
         )
-    yield builder.build(
-        file.name, book.title[: file.max_title] or file.title, metadata=book.metadata
-    )
+    yield file.document(builder, book.title[: file.max_title], book.metadata)
 
 
 def _package_document(package: Package) -> str:
@@ -139,27 +134,19 @@ def _chapter_titles(package: Package, part: str) -> dict[str, str]:
     titles: dict[str, str] = {}
     try:
         data = package.read(part) or b""
-        found = _ncx_titles(data, part) if part.lower().endswith(".ncx") else _nav_titles(data)
-        for link, title in found:
-            # The first one is the chapter; its sections follow, with headings of their own.
-            titles.setdefault(resolve(part, link), one_line(title))
+        # The first one is the chapter; its sections follow, with headings of their own.
+        if not part.lower().endswith(".ncx"):
+            for link in parse(html.decode(data)):
+                if link.tag == "a" and link.get("href"):
+                    titles.setdefault(resolve(part, link.get("href")), one_line(flat_text(link)))
+            return titles
+        title = ""
+        for element in parse_xml(data, part).iter():
+            name = local(element)
+            if name == "text":
+                title = element.text or ""
+            elif name == "content" and title:
+                titles.setdefault(resolve(part, element.get("src", "")), one_line(title))
     except InputError:
-        # The text can be read without.
-        return {}
+        return {}  # the text can be read without
     return titles
-
-
-def _nav_titles(data: bytes) -> Iterator[tuple[str, str]]:
-    for element in parse(html.decode(data)):
-        if element.tag == "a" and element.get("href"):
-            yield element.get("href"), flat_text(element)
-
-
-def _ncx_titles(data: bytes, part: str) -> Iterator[tuple[str, str]]:
-    title = ""
-    for element in parse_xml(data, part).iter():
-        name = local(element)
-        if name == "text":
-            title = element.text or ""
-        elif name == "content" and title:
-            yield element.get("src", ""), title

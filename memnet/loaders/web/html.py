@@ -77,9 +77,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             "holds no text outside of scripts, forms and frames; expected a page as a browser"
             " shows it, save it from there"
         )
-    yield builder.build(
-        file.name, page.title[: file.max_title] or file.title, metadata=page.metadata
-    )
+    yield file.document(builder, page.title[: file.max_title], page.metadata)
 
 
 def add(

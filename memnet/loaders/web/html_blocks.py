@@ -1,7 +1,7 @@
 """Elements of a page as the blocks of a document."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -36,16 +36,9 @@ class BlockWriter:
     """Walks through an element, and adds the blocks that it holds."""
 
     def __init__(self, builder: DocumentBuilder, *, max_heading: int, budget: int) -> None:
-        """Write into a builder.
-
-        Args:
-            builder: takes the blocks.
-            max_heading: characters; a longer heading is a paragraph.
-            budget: characters that cells of tables may repeat over all rows that they span.
-        """
         self._builder = builder
-        self._max_heading = max_heading
-        self._budget = budget
+        self._max_heading = max_heading  # characters; a longer heading is a paragraph
+        self._budget = budget  # characters that cells may repeat over all rows that they span
         self._parts: list[str] = []
         self._links: list[str] = []
         self._flat = 0  # number of open elements that are one line, whatever stands in them
@@ -65,20 +58,22 @@ class BlockWriter:
     def write(self, root: Element) -> None:
         """Add all blocks of an element."""
         self._root = root
-        pending: list[tuple[Iterator[Element | str], Callable[[], None]]] = []
-        pending.append((iter(root.children), self._flush))
-        while pending:
-            children, leave = pending[-1]
+        open_elements: list[tuple[Iterator[Element | str], Iterator[None]]] = []
+        open_elements.append((iter(root.children), iter(())))
+        while open_elements:
+            children, rest = open_elements[-1]
             for child in children:
                 if isinstance(child, str):
                     self._parts.append(child if self._in_code else _SPACE.sub(" ", child))
                 elif not child.dropped and not self._replace(child):
-                    enter = self._enter_block if is_block(child) else self._enter_inline
-                    pending.append((iter(child.children), enter(child)))
+                    opened = self._block(child) if is_block(child) else self._inline(child)
+                    next(opened)
+                    open_elements.append((iter(child.children), opened))
                     break
             else:
-                pending.pop()
-                leave()
+                open_elements.pop()
+                next(rest, None)
+        self._flush()
 
     def _replace(self, element: Element) -> bool:
         """Write an element that is not read child by child; False for any other."""
@@ -102,52 +97,84 @@ class BlockWriter:
             self._captions = captions(self._root)
         self._parts.append(description(image, self._captions))
 
-    def _enter_inline(self, element: Element) -> Callable[[], None]:
-        """Start an element within a line; returns what ends it."""
-        tag = element.tag
+    # An element's content is written where these functions yield.
+
+    def _inline(self, element: Element) -> Iterator[None]:
+        """Write an element within a line."""
+        tag, after = element.tag, ""
         if tag == "a" and element.text:
             self._links += link_names(element)
         elif tag == "q":
             self._parts.append("“")
-            return lambda: self._parts.append("”")
+            after = "”"
         elif tag == "sup" and element.text <= 10 and not self._in_code:
             text = one_line(flat_text(element))
             if element.links and text.isalnum():  # a footnote
                 self._parts.append("[")
-                return lambda: self._parts.append("]")
-            if _EXPONENT.fullmatch(text) and self._parts and self._parts[-1][-1:].isalnum():
+                after = "]"
+            elif _EXPONENT.fullmatch(text) and self._parts and self._parts[-1][-1:].isalnum():
                 self._parts.append("^")
-        return _nothing
+        yield
+        if after:
+            self._parts.append(after)
 
-    def _enter_block(self, element: Element) -> Callable[[], None]:
-        """Start an element with lines of its own; returns what ends it."""
+    def _block(self, element: Element) -> Iterator[None]:
+        """Write an element with lines of its own."""
         tag = element.tag
         if self._flat:
             self._separate(element)
-            return self._end_line if self._in_code else lambda: self._parts.append(" ")
+            yield
+            if self._in_code:
+                self._end_line()
+            else:
+                self._parts.append(" ")
+            return
         self._flush()
         if tag in HEADINGS or element.get("role") == "heading":
-            return self._enter_heading(element)
-        if tag in _PREFORMATTED:
-            return self._enter_code()
-        if tag == "li" and element.holds & HOLDS_HEADING:
+            yield from self._heading(element)
+        elif tag in _PREFORMATTED:
+            yield from self._code()
+        elif tag == "li" and element.holds & HOLDS_HEADING:  # a section, not an item
             self._define()
-            return self._flush  # a section, not an item
-        if tag in ("li", "dd", "ul", "ol", "dir", "menu", "dl"):
-            return self._enter_list(element)
-        if tag in ("table", "tr", "td", "th"):
-            return self._enter_table(element)
-        if tag == "blockquote":
+            yield
+            self._flush()
+        elif tag in ("li", "dd"):
+            self._items.append(self._bullet(element) if tag == "li" else "")
+            yield
+            self._flush()
+            self._define()
+            self._items.pop()
+        elif tag in ("ul", "ol", "dir", "menu"):
+            self._define()
+            self._numbers.append(_number(element, "start", 1) if tag == "ol" else None)
+            yield
+            self._flush()
+            self._numbers.pop()
+        elif tag == "dl":
+            self._define()
+            yield
+            self._flush()
+            self._define()
+        elif tag in ("table", "tr", "td", "th"):
+            yield from self._part_of_table(element)
+        elif tag == "blockquote":
             self._define()
             self._quotes += 1
-            return self._leave_quote
-        if tag == "dt":
+            yield
+            self._flush()
+            self._quotes -= 1
+        elif tag == "dt":
             self._flat += 1
-            return self._leave_term
-        if tag in ("summary", "caption", "figcaption"):
-            self._flat += 1
-            return self._leave_line
-        return self._flush
+            yield
+            self._flat -= 1
+            text, self._links = self._take()
+            if text:
+                self._terms.append(text)
+        elif tag in ("summary", "caption", "figcaption"):
+            yield from self._one_line()
+        else:
+            yield
+            self._flush()
 
     def _separate(self, element: Element) -> None:
         """Keep two blocks apart that stand in one line."""
@@ -164,48 +191,37 @@ class BlockWriter:
         if self._parts and not self._parts[-1].endswith("\n"):
             self._parts.append("\n")
 
-    def _enter_heading(self, element: Element) -> Callable[[], None]:
-        self._define()
+    def _one_line(self) -> Iterator[None]:
         self._flat += 1
+        yield
+        self._flat -= 1
+        self._flush()
+
+    def _heading(self, element: Element) -> Iterator[None]:
+        self._define()
         given = element.get("aria-level") if element.tag not in HEADINGS else element.tag[1:]
         level = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 2
+        self._flat += 1
+        yield
+        self._flat -= 1
+        text, links = self._take()
+        if len(text) > self._max_heading:
+            self._builder.add("paragraph", text, links=links)
+            return
+        self._builder.add("heading", text, level=max(1, level), links=links)
+        if level == 1 and text:
+            self.titles.append(text)
 
-        def leave() -> None:
-            self._flat -= 1
-            text, links = self._take()
-            if len(text) > self._max_heading:
-                self._builder.add("paragraph", text, links=links)
-                return
-            self._builder.add("heading", text, level=max(1, level), links=links)
-            if level == 1 and text:
-                self.titles.append(text)
-
-        return leave
-
-    def _enter_code(self) -> Callable[[], None]:
+    def _code(self) -> Iterator[None]:
         self._define()
         self._flat += 1
         self._in_code = True
-
-        def leave() -> None:
-            self._flat -= 1
-            self._in_code = False
-            text = "".join(self._parts).translate(_UNSEEN).replace("\xa0", " ")
-            self._parts.clear()
-            self._builder.add("code", text.replace("\r\n", "\n"), links=self._take_links())
-
-        return leave
-
-    def _enter_list(self, element: Element) -> Callable[[], None]:
-        tag = element.tag
-        if tag in ("li", "dd"):
-            self._items.append(self._bullet(element) if tag == "li" else "")
-            return self._leave_item
-        self._define()
-        if tag == "dl":
-            return self._leave_definitions
-        self._numbers.append(_number(element, "start", 1) if tag == "ol" else None)
-        return self._leave_list
+        yield
+        self._flat -= 1
+        self._in_code = False
+        text = "".join(self._parts).translate(_UNSEEN).replace("\xa0", " ")
+        self._parts.clear()
+        self._builder.add("code", text.replace("\r\n", "\n"), links=self._take_links())
 
     def _bullet(self, element: Element) -> str:
         if marker := element.get("data-marker"):  # as loaders of office documents give it
@@ -220,66 +236,36 @@ class BlockWriter:
             return f"{chr(ord(style) + number - 1)}. "
         return f"{number}. "
 
-    def _enter_table(self, element: Element) -> Callable[[], None]:
+    def _part_of_table(self, element: Element) -> Iterator[None]:
         tag, table = element.tag, self._table
         if tag == "table":
             self._define()
-            if not is_data_table(element):
-                if not is_line(element) or element.text > _MAX_CAPTION:
-                    return self._flush
-                self._flat += 1
-                return self._leave_line
-            self._table = Table(self._budget)
-            return self._leave_table
-        if table is None:
-            if tag == "tr" and is_line(element):
-                self._flat += 1
-                return self._leave_line
-            return self._flush
-        if tag == "tr":
+            if is_data_table(element):
+                self._table = table = Table(self._budget)
+                yield
+                table.write(self._builder)
+                self._budget, self._table = table.budget, None
+                self._flush()
+                return
+            in_line = is_line(element) and element.text <= _MAX_CAPTION
+        elif table is not None and tag == "tr":
             parent = element.parent
             table.open_row(in_head=parent is not None and parent.tag == "thead")
-            return _nothing
-        self._flat += 1
-
-        def leave() -> None:
+            yield
+            return
+        elif table is not None:
+            self._flat += 1
+            yield
             self._flat -= 1
             table.add_cell(element, *self._take())
-
-        return leave
-
-    def _leave_quote(self) -> None:
-        self._flush()
-        self._quotes -= 1
-
-    def _leave_line(self) -> None:
-        self._flat -= 1
-        self._flush()
-
-    def _leave_item(self) -> None:
-        self._flush()
-        self._define()
-        self._items.pop()
-
-    def _leave_list(self) -> None:
-        self._flush()
-        self._numbers.pop()
-
-    def _leave_definitions(self) -> None:
-        self._flush()
-        self._define()
-
-    def _leave_term(self) -> None:
-        self._flat -= 1
-        text, self._links = self._take()
-        if text:
-            self._terms.append(text)
-
-    def _leave_table(self) -> None:
-        if self._table is not None:
-            self._table.write(self._builder)
-            self._budget, self._table = self._table.budget, None
-        self._flush()
+            return
+        else:
+            in_line = tag == "tr" and is_line(element)
+        if in_line:
+            yield from self._one_line()
+        else:
+            yield
+            self._flush()
 
     def _define(self) -> None:
         """Write terms whose definition is no line of text, or which have none."""
@@ -371,7 +357,3 @@ def link_names(link: Element) -> list[str]:
 def _number(element: Element, name: str, default: int) -> int:
     value = element.get(name).strip()
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
-
-
-def _nothing() -> None:
-    """End an element that leaves nothing behind."""

@@ -6,6 +6,7 @@ of classes. A name alone never removes the greater part of a page.
 """
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 
 from memnet.loaders.document import one_line
@@ -60,6 +61,7 @@ _NAMED = frozenset(
     "a address aside button div dl footer form header li ol p section small span table td"
     " ul".split()
 )
+_NO_REST = HEADINGS | {"title", "head", "html"}
 _SHORT = 40
 _LONG = 400  # characters: no bar with links to other pages has that many
 
@@ -67,17 +69,13 @@ _LONG = 400  # characters: no bar with links to other pages has that many
 def choose(elements: list[Element], *, whole: bool) -> Element:
     """Mark boilerplate as ``dropped``, and return the element that holds the content.
 
-    Args:
-        elements: of ``parse``; some are marked.
-        whole: leave out only what is hidden, as mails and books have no navigation around them.
+    ``whole``: leave out only what is hidden, as mails and books have no navigation around them.
     """
     body = next((found for found in elements if found.tag == "body"), elements[0])
-    ignored = [element for element in elements if element.dropped]
+    ignored = {id(element) for element in elements if element.dropped}
     for strictness in (0,) if whole else (2, 1, 0):
         for element in elements:
-            element.dropped = False
-        for element in ignored:
-            element.dropped = True
+            element.dropped = id(element) in ignored
         _drop(elements, body, strictness)
         if _rest(elements) > _SHORT:
             break
@@ -88,10 +86,7 @@ def choose(elements: list[Element], *, whole: bool) -> Element:
 def outer_title(elements: list[Element], root: Element, window: str) -> str:
     """The heading of the first level that stands above the content, and not in it.
 
-    Args:
-        elements: all of the page.
-        root: what holds its content.
-        window: the title of the page's window, which tells it from the name of the site.
+    The title of the page's window tells it from the name of the site.
     """
     above = ""
     within: set[int] = set()
@@ -114,9 +109,7 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
 def promote_title(root: Element, window: str) -> None:
     """Make the title of a page a heading, where its generator only gave it a class.
 
-    Args:
-        root: what holds the content.
-        window: the title of the page's window, which has most words of it.
+    The title of the page's window has most words of it.
     """
     words = set(_ANY_WORD.findall(window.casefold()))
     pending = [root]
@@ -135,44 +128,33 @@ def promote_title(root: Element, window: str) -> None:
         pending += reversed(list(element.elements()))
 
 
-def kept(elements: list[Element]) -> dict[int, int]:
-    """Characters that are not dropped, by the id of each element that has some."""
-    counts: dict[int, int] = {}
+def _kept(elements: list[Element]) -> dict[int, int]:
+    """Characters that are not dropped, by the id of each element."""
+    counts: defaultdict[int, int] = defaultdict(int)
     for element in reversed(elements):
-        if element.dropped or element.tag == "head":
-            continue
-        count = counts.get(id(element), 0) + element.own
-        if not count:
-            continue
-        counts[id(element)] = count
-        if element.parent is not None:
-            counts[id(element.parent)] = counts.get(id(element.parent), 0) + count
+        if not element.dropped and element.tag != "head":
+            counts[id(element)] += element.own
+            counts[id(element.parent)] += counts[id(element)]
     return counts
 
 
 def _rest(elements: list[Element]) -> int:
-    """Characters that are neither dropped nor in headings."""
+    """Characters that are neither dropped nor in headings or the head."""
     return sum(
         element.own
         for element in elements
-        if element.own and not element.dropped and element.tag not in HEADINGS
-        if not _in_head(element)
-    )
-
-
-def _in_head(element: Element) -> bool:
-    return element.tag in ("title", "head", "html") or (
-        element.parent is not None and element.parent.tag == "head"
+        if element.own and not element.dropped and element.tag not in _NO_REST
+        if element.parent is None or element.parent.tag != "head"
     )
 
 
 def _main(elements: list[Element], body: Element) -> Element:
-    counts = kept(elements)
-    best, total = body, counts.get(id(body), 0)
+    counts = _kept(elements)
+    best, total = body, counts[id(body)]
     for element in elements:
         # The innermost one that holds most of the text.
         marked = element.tag in ("main", "article") or element.get("role") == "main"
-        if marked and counts.get(id(element), 0) * 2 > total:
+        if marked and counts[id(element)] * 2 > total:
             best = element
     return best
 
@@ -214,12 +196,10 @@ def _is_hidden(element: Element) -> bool:
         return True
     if attributes.get("epub:type") == "pagebreak":
         return True
-    return bool(_HIDDEN_STYLE.search(element.get("style"))) and not _holds_formula(element)
-
-
-def _holds_formula(element: Element) -> bool:
-    """Formulas are hidden beside their pictures, for screen readers."""
-    return any(child.tag == "math" for child in element.elements())
+    # Formulas are hidden beside their pictures, for screen readers.
+    return bool(_HIDDEN_STYLE.search(element.get("style"))) and not any(
+        child.tag == "math" for child in element.elements()
+    )
 
 
 def _is_chrome(element: Element, role: str, *, most: bool) -> bool:
@@ -278,20 +258,13 @@ def _is_edge(element: Element, tag: str, words: frozenset[str]) -> bool:
         quoted = parent is not None and parent.tag in ("blockquote", "figure")
         return not quoted and words.isdisjoint(_NOTES)
     # A header with a heading that leads nowhere is that of the text, not that of the site.
-    return not any(
-        heading.tag == "h1" and not heading.links for heading in _headings_within(element)
-    ) and (linked or not element.inside)
-
-
-def _headings_within(element: Element) -> list[Element]:
-    found, pending = [], [(element, 0)]
-    while pending:
-        current, depth = pending.pop()
-        if current.tag in HEADINGS:
-            found.append(current)
-        elif depth < 4:
-            pending += [(child, depth + 1) for child in current.elements()]
-    return found
+    level = [element]
+    for _ in range(5):
+        if any(child.tag == "h1" and not child.links for child in level):
+            return False
+        outside = [child for child in level if child.tag not in HEADINGS]
+        level = [child for parent in outside for child in parent.elements()]
+    return linked or not element.inside
 
 
 def _is_bar(element: Element) -> bool:

@@ -34,9 +34,7 @@ class _Row(NamedTuple):
     def names_columns(self) -> bool:
         """Whether it holds the headers of columns."""
         named = [cell for cell in self.cells.values() if cell.text and not cell.repeats]
-        if len(named) < 2:
-            return False
-        return self.in_head or all(cell.names_column for cell in named)
+        return len(named) > 1 and (self.in_head or all(cell.names_column for cell in named))
 
 
 class Table:
@@ -73,31 +71,25 @@ class Table:
         while column in row.cells:
             column += 1
         rows = _span(element, "rowspan")
+        bold = sum(child.text for child in element.elements() if child.tag in ("b", "strong"))
         for offset in range(min(_span(element, "colspan"), _MAX_COLUMNS - column)):
             if column + offset in row.cells:
                 break
             self.budget -= offset > 0
             if offset and self.budget < 0:
                 break
-            cell = _Cell(text, element.tag == "th", _is_bold(element), offset > 0)
+            cell = _Cell(text, element.tag == "th", 0 < element.text == bold, offset > 0)
             row.cells[column + offset] = cell
-            if rows > 1 and len(text) <= _LONG_REPEAT:
-                self._below[column + offset] = rows - 1, cell
-            elif rows > 1:
-                self._below[column + offset] = rows - 1, cell._replace(text="")
+            if rows > 1:
+                shown = cell if len(text) <= _LONG_REPEAT else cell._replace(text="")
+                self._below[column + offset] = rows - 1, shown
         row.links.extend(links)
 
     def write(self, builder: DocumentBuilder) -> None:
         """Add the rows that hold text."""
         rows = [row for row in self._rows if any(cell.text for cell in row.cells.values())]
-        columns = sorted(
-            {
-                column
-                for row in rows
-                for column, cell in row.cells.items()
-                if cell.text and not cell.repeats
-            }
-        )
+        cells = [cell for row in rows for cell in row.cells.items()]
+        columns = sorted({column for column, cell in cells if cell.text and not cell.repeats})
         first_is_header = len(rows) > 1 and all(
             cell.is_bold for cell in rows[0].cells.values() if cell.text
         )
@@ -108,12 +100,11 @@ class Table:
                 headers.append(row)
                 continue
             if headers:
-                names = _names(headers)
-                _write_header(builder, headers, names, columns)
+                names = _write_header(builder, headers, columns)
                 headers = []
             _write_row(builder, row, names, columns)
         if headers:
-            _write_header(builder, headers, _names(headers), columns)
+            _write_header(builder, headers, columns)
 
 
 def is_data_table(table: Element) -> bool:
@@ -158,32 +149,22 @@ def _span(element: Element, name: str) -> int:
     return max(1, int(value)) if value.isascii() and value.isdigit() and len(value) < 6 else 1
 
 
-def _is_bold(element: Element) -> bool:
-    bold = sum(child.text for child in element.elements() if child.tag in ("b", "strong"))
-    return 0 < element.text == bold
-
-
-def _names(headers: list[_Row]) -> dict[int, str]:
-    """Of each column what the header rows above it say, one below the other."""
-    names: dict[int, str] = {}
-    for column in {column for row in headers for column in row.cells}:
-        parts = (row.cells[column].text for row in headers if column in row.cells)
-        names[column] = one_line(" ".join(dict.fromkeys(parts)))
-    return names
-
-
 def _write_header(
-    builder: DocumentBuilder, headers: list[_Row], names: dict[int, str], columns: list[int]
-) -> None:
+    builder: DocumentBuilder, headers: list[_Row], columns: list[int]
+) -> dict[int, str]:
+    """Write rows of headers as one; gives what they say of each column, one below the other."""
+    names: dict[int, str] = {}
     row: list[tuple[str, str, str]] = []
     written = ""
     for column in columns:
-        name = names.get(column, "")
-        spans = all(given.cells[column].repeats for given in headers if column in given.cells)
+        cells = [given.cells[column] for given in headers if column in given.cells]
+        names[column] = name = one_line(" ".join(dict.fromkeys(cell.text for cell in cells)))
+        spans = all(cell.repeats for cell in cells)
         row.append(("", "" if spans and name == written else name, ""))
         written = name
     links = [link for given in headers for link in given.links]
     builder.add_row(row, header=True, links=dict.fromkeys(links))
+    return names
 
 
 def _write_row(
@@ -201,18 +182,10 @@ def _write_row(
     if not names:
         builder.add_row((("", cell.text, "") for cell in filled), links=links)
         return
-    while shown and (shown[-1][1].repeats or not shown[-1][1].text):
-        shown.pop()
-    last = shown[-1][0] if shown else -1
-    builder.add_row(
-        [
-            (
-                names.get(column, "")[:_LONG_HEADER],
-                "" if cell is None or cell.repeats else cell.text,
-                "",
-            )
-            for column, cell in zip(columns, cells, strict=True)
-            if column <= last
-        ],
-        links=links,
-    )
+    last = max((at for at, cell in shown if cell.text and not cell.repeats), default=-1)
+    written = []
+    for column, cell in zip(columns, cells, strict=True):
+        if column <= last:
+            text = "" if cell is None or cell.repeats else cell.text
+            written.append((names[column][:_LONG_HEADER], text, ""))
+    builder.add_row(written, links=links)

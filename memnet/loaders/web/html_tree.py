@@ -98,15 +98,10 @@ def parse(markup: str) -> list[Element]:
     # What UTF-8 can't hold, the parser can't take.
     parser = LexborHTMLParser(_as_html(markup).encode("utf-8", "replace").decode())
     node = parser.root
-    if node is None:
-        return [Element("html", {}, None)]
-    elements = [Element("html", node.attributes, None)]
+    elements = [Element("html", {} if node is None else node.attributes, None)]
     above = [elements[0]]
-    following = node.first_child
-    if following is None:
-        return elements
-    node = following
-    while True:
+    node = None if node is None else node.first_child
+    while node is not None:
         if node.is_text_node:
             above[-1].children.append(node.text_content or "")
         elif node.is_element_node:
@@ -122,15 +117,13 @@ def parse(markup: str) -> list[Element]:
             if element.get("type") == "application/ld+json":
                 element.children.append(node.text())
         following = node.next
-        while following is None:
+        while following is None and node is not None:
             above.pop()
-            parent = node.parent
-            if not above or parent is None:
-                _measure(elements)
-                return elements
-            node = parent
-            following = node.next
+            node = node.parent if above else None
+            following = None if node is None else node.next
         node = following
+    _measure(elements)
+    return elements
 
 
 def _as_html(markup: str) -> str:
@@ -223,12 +216,11 @@ def flat_text(element: Element) -> str:
 def formula(math: Element) -> str:
     """A formula: in TeX where the page has that too, else in a line."""
     written = _annotation(math) or one_line(math.get("alttext"))
-    if "\\" not in written:  # words for it, or none at all
-        written = ""
-    if written.startswith(_STYLE) and written.endswith("}"):
-        written = written[len(_STYLE) : -1].strip()
-    if written:
-        return written
+    if "\\" in written:  # not words for it, or none at all
+        if written.startswith(_STYLE) and written.endswith("}"):
+            written = written[len(_STYLE) : -1].strip()
+        if written:
+            return written
     parts: list[str] = []
     pending: list[Element | str] = [math]
     while pending:

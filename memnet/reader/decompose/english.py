@@ -86,8 +86,6 @@ _MAX_PASSAGES = 5  # Passages in which the answer to a phrase that names nothing
 
 
 class _Side(NamedTuple):
-    """What is compared of one of the two."""
-
     subject: int  # The passage about it, as an index
     written: str  # A date or a country, as read
     probability: float  # That all that was read for it is right
@@ -139,7 +137,6 @@ class _Comparison:
 
     @property
     def both(self) -> tuple[RankedSlot, ...]:
-        """The passages about them."""
         return tuple(self.passages[index] for index in self.indices)
 
     def one_of(self, index: int, probability: float, sides: Sequence[_Side] = ()) -> Compared:
@@ -150,7 +147,6 @@ class _Comparison:
         return Compared(subject.subject, index, probability, (subject, other, *read))
 
     def same_country(self, words: str) -> Compared | None:
-        """Whether both are of one country."""
         located = _LOCATED.search(words)
         asks = "Which country is {} located in?" if located else "What is the nationality of {}?"
         sides = self._read(asks, _role(words))
@@ -279,7 +275,6 @@ def _lived(born: tuple[int, ...] | None, died: tuple[int, ...] | None) -> tuple[
 
 
 def _years(date: tuple[int, ...]) -> float:
-    """When a date begins, in years."""
     year, month, day = (*date, 1, 1)[:3]
     return year + (month - 1) / 12 + (day - 1) / 372
 

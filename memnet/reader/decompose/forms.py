@@ -277,7 +277,12 @@ def pair_of(question: str, passages: Sequence[RankedSlot]) -> Pair | None:
         return None
     before, between, after = masked.split(MASK, 2)
     choice = _asks_for_one(before, between, after)
-    if not choice and not _asks_of_both(before, between):
+    of_both = (
+        _ASKS_WHETHER.match(before)
+        and _AND.search(between)
+        and not _BETWEEN.search(before[-_CONTEXT:])
+    )
+    if not choice and not of_both:
         return None
     return Pair((indices[0], indices[1]), masked, choice)
 
@@ -304,14 +309,6 @@ def _asks_for_one(before: str, between: str, after: str) -> bool:
         return True
     opens = either and not before.strip()
     return (opens or _OF.fullmatch(last) is not None) and _ASKS_NEXT.match(after) is not None
-
-
-def _asks_of_both(before: str, between: str) -> bool:
-    return (
-        _ASKS_WHETHER.match(before) is not None
-        and _AND.search(between) is not None
-        and _BETWEEN.search(before[-_CONTEXT:]) is None
-    )
 
 
 def _masked(question: str, titles: Iterable[str]) -> str:

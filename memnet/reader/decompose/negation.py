@@ -65,8 +65,6 @@ class Clause(NamedTuple):
 
 
 class _Denial(NamedTuple):
-    """A clause that denies something."""
-
     slot: Slot
     sentence: tuple[int, int]  # Span of its sentence in the slot
     clause: tuple[int, int]  # Its own span

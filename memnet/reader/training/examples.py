@@ -145,10 +145,7 @@ def _answers(found: Evidence, answers: Sequence[str]) -> bool:
 def packed_example(
     example: ReaderExample, packer: Packer, rng: random.Random
 ) -> PackedExample | None:
-    """Pack an example with some of its distractors, in a random order.
-
-    None where no right answer stands in its passages.
-    """
+    """Pack an example with some distractors, in a random order; None without its answer."""
     example = _sometimes_unanswerable(example, rng)
     short = example.answers[0].casefold() if example.answers else ""
     answered = bool(short or example.quotes)
@@ -240,7 +237,12 @@ def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> Reade
         return example
     passages, question, drawn = example.passages, example.question, rng.random()
     if len(passages) > 1 and drawn < _WITHOUT_ANSWER:
-        passages = tuple(one for one in passages if not _holds_answer(one, example))
+        passages = tuple(
+            one
+            for one in passages
+            if not any(find_quote(one.text, quote) for quote in example.quotes)
+            and not _find_answers(one.text, example.answers)
+        )
     elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS:
         passages = example.others[:_MAX_DISTRACTORS]
     elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS + _UNANSWERABLE:
@@ -251,11 +253,6 @@ def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> Reade
         return example
     none = {"answers": (), "quotes": (), "kind": None}
     return example.model_copy(update={"question": question, "passages": passages, **none})
-
-
-def _holds_answer(passage: ReaderPassage, example: ReaderExample) -> bool:
-    quoted = any(find_quote(passage.text, quote) for quote in example.quotes)
-    return quoted or bool(_find_answers(passage.text, example.answers))
 
 
 def unanswerable_question(

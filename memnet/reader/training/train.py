@@ -146,7 +146,6 @@ def train_reader(
 
 
 def _mean_weights(one: Path, other: Path) -> dict[str, Tensor]:
-    """The mean of two readers' weights."""
     weights = load_span_network(other).state_dict()
     return {
         name: (tensor + weights[name]) / 2
@@ -180,11 +179,9 @@ class _ReaderTask:
             )
 
     def epochs(self, passes: int) -> int:
-        """Epochs of the loop in a number of passes."""
         return sum(len(self._starts(number)) for number in range(passes))
 
     def batches(self, epoch: int) -> Iterator[list[PackedExample]]:
-        """The batches of one part of a pass."""
         number = 0
         while epoch >= len(self._starts(number)):
             epoch -= len(self._starts(number))
@@ -197,7 +194,6 @@ class _ReaderTask:
         yield from batches_by_length(packed, _BATCH_TOKENS, rng)
 
     def loss(self, batch: list[PackedExample], _progress: float) -> Tensor:
-        """Mean negative log-likelihood of the right answers."""
         inputs = [part.to(self._device) for part in padded(batch)]
         with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             scores = self._network(*inputs)

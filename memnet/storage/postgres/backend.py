@@ -227,7 +227,6 @@ class ServerIndex(DenseIndex):
         hidden: NDArray[np.int64],
         by_graph: bool,
     ) -> list[Row]:
-        """Ids and stored vectors of the nearest passages."""
         conditions, parameters = "", []
         if within is not None:
             conditions, parameters = within.condition, [*within.parameters]
@@ -265,7 +264,6 @@ class ServerIndex(DenseIndex):
             return self._has_graph
 
     def _lacks_graph(self, connection: PostgresConnection) -> bool:
-        """Whether there is no graph of enough vectors."""
         enough = connection.one("SELECT 1 FROM vector OFFSET ? LIMIT 1", _MIN_GRAPH - 1)
         return enough is not None and connection.one(_GRAPH) is None
 

@@ -281,10 +281,7 @@ class PostgresConnection(Connection):
         return int.from_bytes(digest, "big", signed=True)
 
     def take_lock(self, key: int, timeout: float) -> bool:
-        """Take an advisory lock, of the transaction under way or else of the session.
-
-        Gives whether it was taken within ``timeout`` seconds.
-        """
+        """Take an advisory lock of the transaction or session; False after ``timeout``."""
         kind = "xact_lock" if self.changing else "lock"
         until = time.monotonic() + timeout
         pause = 0.001
@@ -323,12 +320,11 @@ class PostgresConnection(Connection):
         self.changing, self._committing = True, False
         try:
             yield
-        except psycopg.Error as error:
+        except BaseException as error:
             self._unused = (set(), set())
+            if not isinstance(error, psycopg.Error):
+                raise
             raise write_error(error, self._place, committing=self._committing) from error
-        except BaseException:
-            self._unused = (set(), set())
-            raise
         finally:
             self._text.new_slots = self._text.new_tokens = 0
             self._roll_back()
@@ -342,10 +338,7 @@ class PostgresConnection(Connection):
                 self.session.command("ROLLBACK")
 
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
-        """Make a call; outside of blocks again, with another session, where it was lost.
-
-        The first call of a block ``begins`` it.
-        """
+        """Make a call; outside of blocks, which it may begin, again where the session was lost."""
         with self._guard:
             in_block = not begins and (self.changing or self._snapshot_rows is not None)
             within = in_block or self.lock_depth > 0 or self.session.inherited

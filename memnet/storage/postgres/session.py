@@ -179,7 +179,6 @@ class _VectorLoader(Loader):
 
 @lru_cache(maxsize=2000)
 def _translated(statement: str) -> bytes:
-    """A statement of ``Connection`` as PostgreSQL has it."""
     statement = (
         statement.replace(f"NOT {IN_LIST}", "<> ALL (?)")
         .replace(IN_LIST, "= ANY (?)")

@@ -40,7 +40,6 @@ class PostgresText(TextIndex):
     """The text index of a store on a server."""
 
     def __init__(self, connection: Connection) -> None:
-        """Read nothing yet."""
         self._connection = connection
         self._tokenizer = _Tokenizer()
         self.new_slots = 0
@@ -123,7 +122,6 @@ class PostgresText(TextIndex):
         return ids[order], scores[order]
 
     def _totals(self) -> tuple[int, int]:
-        """How many slots there are, and their words."""
         row = self._connection.one_of_snapshot("SELECT slots, tokens FROM revision")
         slots, tokens = (0, 0) if row is None else map(checked_count, row)
         return slots + self.new_slots, tokens + self.new_tokens
@@ -146,7 +144,6 @@ class PostgresText(TextIndex):
         return bool(count == slots) and self._totals() == (slots, tokens)
 
     def _pages(self) -> Iterator[list[tuple[int, str, str]]]:
-        """The slots that the index should hold, by rising ids."""
         last = -1
         while rows := self._connection.rows(
             "SELECT id, title, text FROM slot WHERE kind <> 'reverse' AND id > ? "
@@ -203,7 +200,6 @@ class _Tokenizer:
         return " <-> ".join(f"'{word}'" for (word,) in rows)
 
     def _put(self, slots: Iterable[tuple[int, str, str]]) -> None:
-        """Replace what the full-text index holds."""
         self._fts5.execute("INSERT INTO given (given) VALUES ('delete-all')")
         self._fts5.execute("BEGIN")
         self._fts5.executemany("INSERT INTO given (rowid, title, text) VALUES (?, ?, ?)", slots)

@@ -298,7 +298,6 @@ class SqliteConnection(Connection):
             self._guard.release()
 
     def _count_pages(self) -> tuple[int, int]:
-        """Of the database, and those of them that are free."""
         pages, free = (
             self._connection.execute(f"PRAGMA {of}").fetchone()[0]
             for of in ("page_count", "freelist_count")

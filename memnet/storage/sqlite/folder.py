@@ -58,19 +58,6 @@ def copy_rights(folder: Path, names: Iterable[str]) -> None:
                 file.chmod(rights)
 
 
-def size_in_bytes(folder: Path) -> int:
-    """Bytes of the files in a folder."""
-    return sum(_size(file) for file in folder.iterdir())
-
-
-def _size(path: Path) -> int:
-    # Another process may replace or remove it at any time.
-    with suppress(FileNotFoundError):
-        status = path.stat()
-        return status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return 0
-
-
 class FolderLock:
     """Lets one thread of one process write to a store; reentrant in that thread.
 
@@ -78,7 +65,6 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Take nothing yet."""
         self._folder = folder
         self._read_only = read_only
         self._process = os.getpid()
@@ -89,10 +75,7 @@ class FolderLock:
 
     @contextmanager
     def held(self, timeout: float) -> Iterator[bool]:
-        """Hold the lock for the block; yields whether no block around it holds it.
-
-        Waits ``timeout`` seconds for another. Errors are those of ``Backend.writing``.
-        """
+        """Hold the lock for the block; yields whether no block around it holds it."""
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"
@@ -141,10 +124,7 @@ class FolderBackend(Backend):
     """A folder of this machine."""
 
     def __init__(self, folder: Path, create: bool, lock_seconds: float) -> None:
-        """Make the folder if there is none, and ``create`` says so.
-
-        A write waits ``lock_seconds`` for another writer.
-        """
+        """Make the folder if ``create`` says so; a write waits ``lock_seconds`` for another."""
         prepare_folder(folder, create)
         self.folder = folder
         self.place = str(folder)
@@ -196,4 +176,10 @@ class FolderBackend(Backend):
                 connection.set_property("place", location)
 
     def size_in_bytes(self, connection: Connection) -> int:  # noqa: ARG002
-        return size_in_bytes(self.folder)
+        size = 0
+        for file in self.folder.iterdir():
+            # Another process may replace or remove it at any time.
+            with suppress(FileNotFoundError):
+                status = file.stat()
+                size += status.st_size if stat.S_ISREG(status.st_mode) else 0
+        return size

@@ -21,7 +21,6 @@ class Fts5Index(TextIndex):
     """The full-text index of a database file; triggers keep it up to date."""
 
     def __init__(self, connection: Connection) -> None:
-        """Read nothing yet."""
         self._connection = connection
 
     def search(
@@ -114,7 +113,6 @@ class Fts5Index(TextIndex):
 
 
 def _quoted(term: str) -> str:
-    """A term as a string of FTS5's query language."""
     doubled = term.replace('"', '""')
     return f'"{doubled}"'
 
@@ -155,10 +153,7 @@ def _metadata_values(depth: int) -> str:
 
 
 def _condition(wanted: Any) -> tuple[str, list[str]]:
-    """SQL for what a row ``found`` must be, and its parameters.
-
-    Values go through SQLite's JSON on both sides, so that both are read alike.
-    """
+    """SQL for what a row ``found`` must be, read by SQLite's JSON as the row is, and parameters."""
     if isinstance(wanted, Mapping):
         ends = {end: value for end, value in wanted.items() if value is not None}
         text = isinstance(next(iter(ends.values())), str)

@@ -68,7 +68,6 @@ class Values:
     """Values as ``IN_LIST`` takes them: an array, or for SQLite its JSON."""
 
     def __init__(self, items: Iterable[Any]) -> None:
-        """Read all items."""
         self.items = list(items)
 
     def __conform__(self, _: object) -> str:

@@ -77,10 +77,7 @@ def unused(connection: Connection) -> tuple[list[int], list[int]]:
 
 
 def new_location(connection: Connection, database: Path, dimension: int) -> str | None:
-    """Check a store that came here as a copy, which may have been taken during a write.
-
-    Gives where the database is, for its property "place"; None if it says so already.
-    """
+    """Check a store that was copied here; gives its property "place", or None if it is known."""
     file = database.stat()
     location = f"{file.st_dev} {file.st_ino}"
     if connection.property("place") == location:

@@ -39,10 +39,7 @@ class StoredVector(NamedTuple):
 
 
 def check_version(place: str, version: int, is_own: bool) -> None:
-    """Check the schema version of a database; 0 is an empty one.
-
-    ``is_own`` says whether it has the mark of a released version.
-    """
+    """Check the schema version of a database, which may have the mark of a released one."""
     if version and not is_own:
         raise StoreError(
             f"{place} was made by a version of memnet before 0.1.0 (schema {version}); ingest "
@@ -56,10 +53,7 @@ def check_version(place: str, version: int, is_own: bool) -> None:
 
 
 def on_conflict(columns: Sequence[str], key: Sequence[str]) -> str:
-    """The end of an INSERT that gives a row of the same key the other columns; empty without one.
-
-    Both databases have it, as "upsert".
-    """
+    """The end of an "upsert", which gives a row of the same key the other columns; or nothing."""
     if not key:
         return ""
     values = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in key)
@@ -142,18 +136,11 @@ class Connection(ABC):
 
     @abstractmethod
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
-        """All rows of a statement.
-
-        Raises:
-            StoreError: they can't be read, or the store was closed.
-        """
+        """All rows of a statement; a StoreError if they can't be read, or the store was closed."""
 
     @abstractmethod
     def new_ids(self, table: Numbered, count: int) -> list[int]:
-        """As many rising ids of a table, which no row ever had; within a transaction.
-
-        Rows must be inserted with them before more are asked for.
-        """
+        """Rising ids that no row ever had; to be inserted before more are asked for."""
 
     @abstractmethod
     def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
@@ -321,10 +308,7 @@ class Connections:
     """
 
     def __init__(self, open_connection: Callable[[], Connection], place: str) -> None:
-        """Open nothing yet.
-
-        ``place`` is that of the store, as messages name it.
-        """
+        """Open nothing yet; ``place`` is as messages name it."""
         self._open_connection = open_connection
         self._place = place
         self._process = os.getpid()

@@ -45,11 +45,24 @@ class Contents(Part):
 
     def kinds(self, namespace: str | None = None) -> frozenset[SourceKind]:
         """The kinds of the sources of a namespace; None for all."""
-        return self._of_commit(("kinds", namespace), lambda: self._kinds(namespace))
+        within, own = of_namespace(namespace, "WHERE")
+
+        def read() -> frozenset[SourceKind]:
+            rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *own)
+            found = checked_rows(rows, "a kind of source", str)
+            return frozenset(checked_kind(kind) for (kind,) in found)
+
+        return self._of_commit(("kinds", namespace), read)
 
     def has_key(self, symbol: str) -> bool:
         """Whether any slot is about a symbol."""
-        return self._of_commit(("key", symbol), lambda: self._has_key(symbol))
+        statement = (
+            "SELECT 1 FROM slot_key JOIN symbol ON symbol.id = slot_key.symbol "
+            "WHERE symbol.name = ? LIMIT 1"
+        )
+        return self._of_commit(
+            ("key", symbol), lambda: self._connection.one(statement, symbol) is not None
+        )
 
     def relations(self) -> dict[str, str]:
         """The relations of all facts: what names each in any store (32 hex digits), and its words.
@@ -71,10 +84,7 @@ class Contents(Part):
         return [row[0] for row in checked_rows(rows, "a title", str)]
 
     def names(self, prefix: str, limit: int) -> list[str]:
-        """Names that slots are about and that start with a normalised prefix, in their order.
-
-        As a title of their slots writes them, if one does; else in small letters.
-        """
+        """Names, as titles write them, that slots are about with a normalised prefix; in order."""
         rows = self._connection.rows(
             "SELECT symbol.name, coalesce((SELECT slot.title FROM slot_key JOIN slot "
             "ON slot.id = slot_key.slot WHERE slot_key.symbol = symbol.id LIMIT 1), '') "
@@ -149,20 +159,6 @@ class Contents(Part):
                 self._cached.clear()
             self._cached[key] = generation, value
         return value
-
-    def _has_key(self, symbol: str) -> bool:
-        statement = (
-            "SELECT 1 FROM slot_key JOIN symbol ON symbol.id = slot_key.symbol "
-            "WHERE symbol.name = ? LIMIT 1"
-        )
-        return self._connection.one(statement, symbol) is not None
-
-    def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
-        within, own = of_namespace(namespace, "WHERE")
-        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *own)
-        return frozenset(
-            checked_kind(row[0]) for row in checked_rows(rows, "a kind of source", str)
-        )
 
     def _relations(self) -> dict[str, str]:
         rows = self._connection.rows(

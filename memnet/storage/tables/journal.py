@@ -50,10 +50,7 @@ class Journal(Part):
     def note(
         self, entry: int, ids: Iterable[int], *, added: bool = False, usage: float = 0.0
     ) -> None:
-        """Note how statements are before an entry changes them, or that it has just added them.
-
-        What it notes of a statement first stays, but the usage that it adds to each adds up.
-        """
+        """Note how statements are before an entry's first change of them; ``usage`` adds up."""
         with self._rows.changing():
             self._connection.execute(
                 "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "

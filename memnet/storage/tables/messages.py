@@ -82,10 +82,7 @@ class Messages(Part):
         return {slot: MessagePlace(*place) for slot, *place in found}
 
     def before(self, session: str, name: str, namespace: str) -> tuple[str, str] | None:
-        """Title and text of the slot before a source among those about a symbol, the session.
-
-        A source that is not stored comes last.
-        """
+        """Title and text of the slot before a source, which comes last if it is not stored."""
         row = self._connection.one(
             """SELECT title, text FROM (
                 SELECT slot.title, slot.text, slot.source, slot.start FROM symbol

@@ -61,9 +61,10 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
     Their vectors are stored already. A statement is run for all of them: one for each source would
     cost more than its rows.
     """
-    added = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
-    ids = connection.new_ids("slot", len(added))
-    vectors = vector_ids(connection, texts_of(slot for _, _, slot in added))
+    wanted = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
+    ids = connection.new_ids("slot", len(wanted))
+    vectors = vector_ids(connection, texts_of(slot for _, _, slot in wanted))
+    added = [(slot_id, *one) for slot_id, one in zip(ids, wanted, strict=True)]
     connection.insert(
         "slot",
         (
@@ -80,27 +81,14 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
                 one.used if slot.valid_from is None else _told(slot),
                 json.dumps(slot.places, ensure_ascii=False),
             )
-            for slot_id, (one, digest, slot) in zip(ids, added, strict=True)
+            for slot_id, one, digest, slot in added
         ),
     )  # fmt: skip
     connection.text.add(
-        [
-            (slot_id, slot.title, slot.text)
-            for slot_id, (_, _, slot) in zip(ids, added, strict=True)
-            if slot.kind != "reverse"
-        ]
+        [(own, slot.title, slot.text) for own, _, _, slot in added if slot.kind != "reverse"]
     )
-    keys = [slot.key_symbols for _, _, slot in added]
-    mentions = [slot.value_symbols for _, _, slot in added]
-    facts = [
-        slot_id for slot_id, (_, _, slot) in zip(ids, added, strict=True) if slot.kind != "passage"
-    ]
-    add_symbols(connection, ids, keys, mentions, facts)
-    statements = [
-        (slot_id, one.namespace, slot)
-        for slot_id, (one, _, slot) in zip(ids, added, strict=True)
-        if slot.valid_from is not None
-    ]
+    _add_symbols(connection, [(slot_id, slot) for slot_id, _, _, slot in added])
+    statements = [(own, one, slot) for own, one, _, slot in added if slot.valid_from is not None]
     connection.insert(
         "statement",
         (
@@ -109,27 +97,23 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
         ),
         (
             (
-                slot_id, namespace, json.dumps(said.aliases, ensure_ascii=False), said.relation,
-                json.dumps(said.values, ensure_ascii=False), int(said.polarity), said.certainty,
-                _told(slot), int(said.standing), said.speaker,
+                slot_id, one.namespace, json.dumps(said.aliases, ensure_ascii=False),
+                said.relation, json.dumps(said.values, ensure_ascii=False), int(said.polarity),
+                said.certainty, _told(slot), int(said.standing), said.speaker,
             )
-            for slot_id, namespace, slot in statements
+            for slot_id, one, slot in statements
             for said in (slot.structure,)
         ),
     )  # fmt: skip
-    add_statement_names(connection, [slot_id for slot_id, _, _ in statements])
-    return ids
-
-
-def add_statement_names(connection: Connection, ids: Iterable[int]) -> None:
-    """Note what statements are about, by namespace: one with few is not looked for among all."""
+    # By namespace: one with few statements is not looked for among all.
     connection.execute(
         "INSERT INTO statement_name "
         "SELECT slot_key.symbol, statement.namespace, statement.slot "
         "FROM statement JOIN slot_key ON slot_key.slot = statement.slot "
         f"WHERE statement.slot {IN_LIST} ON CONFLICT DO NOTHING",
-        Values(ids),
+        Values(slot_id for slot_id, _, _ in statements),
     )
+    return ids
 
 
 def _told(slot: NewSlot) -> float | None:
@@ -137,21 +121,18 @@ def _told(slot: NewSlot) -> float | None:
     return slot.valid_from if slot.structure.told is None else slot.structure.told
 
 
-def add_symbols(
-    connection: Connection,
-    ids: Sequence[int],
-    keys: Sequence[Sequence[str]],
-    mentions: Sequence[Sequence[str]],
-    facts: Sequence[int],
-) -> None:
+def _add_symbols(connection: Connection, added: Sequence[tuple[int, NewSlot]]) -> None:
     """Store which symbols new slots are about and mention, and link those that are facts."""
+    ids = [slot_id for slot_id, _ in added]
+    keys = [slot.key_symbols for _, slot in added]
+    mentions = [slot.value_symbols for _, slot in added]
     names = {name for some in (*keys, *mentions) for name in some}
     symbol_ids = _symbol_ids(connection, names)
     if lacking := names - symbol_ids.keys():
         symbol_ids |= connection.new_symbols(lacking)
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
         connection.insert(table, ("symbol", "slot"), _symbol_rows(symbol_ids, ids, symbols))
-    if facts:
+    if facts := [slot_id for slot_id, slot in added if slot.kind != "passage"]:
         connection.execute(
             "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
             "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
@@ -164,10 +145,7 @@ def add_symbols(
 def _symbol_rows(
     symbol_ids: Mapping[str, int], ids: Sequence[int], symbols: Sequence[Sequence[str]]
 ) -> list[list[int]]:
-    """The symbols of slots as rows of symbol and slot, each once.
-
-    By symbol: the index by symbol is as large as the store, and is gone through once.
-    """
+    """The symbols of slots as rows, each once, by symbol: its large index is gone through once."""
     # In arrays: there are some thirty for each passage.
     of = np.fromiter((symbol_ids[name] for some in symbols for name in some), np.int64)
     slots = np.repeat(np.asarray(ids, np.int64), [len(some) for some in symbols])
@@ -212,15 +190,9 @@ def delete(connection: Connection, ids: Sequence[int]) -> None:
         chosen,
     )
     connection.text.remove(ids)
-    for table, column in (
-        ("statement_name", "slot"),
-        ("statement", "slot"),
-        ("link", "slot"),
-        ("slot_key", "slot"),
-        ("mention", "slot"),
-        ("slot", "id"),
-    ):
-        connection.execute(f"DELETE FROM {table} WHERE {column} {IN_LIST}", chosen)
+    for table in ("statement_name", "statement", "link", "slot_key", "mention"):
+        connection.execute(f"DELETE FROM {table} WHERE slot {IN_LIST}", chosen)
+    connection.execute(f"DELETE FROM slot WHERE id {IN_LIST}", chosen)
     connection.delete_unused(
         [row[0] for row in checked_rows(symbols, "the number of a row", int)],
         [row[0] for row in checked_rows(vectors, "the number of a row", int)],
@@ -305,7 +277,7 @@ class SlotReads(ABC):
     def connection(self) -> Connection:
         """The calling thread's own connection."""
 
-    def fetch(self, ids: Iterable[int]) -> list[Slot]:
+    def fetch(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, valid or not; others are left out."""
         wanted = [int(slot) for slot in ids]
         rows = self.connection.rows(
@@ -317,21 +289,14 @@ class SlotReads(ABC):
         return [fetched[slot] for slot in wanted if slot in fetched]
 
     def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order, which a search of the same commit found.
-
-        Raises:
-            StoreError: one is not stored, though something in the store refers to it.
-        """
+        """The slots that a search of the same commit found; a StoreError if one is not stored."""
         fetched = self.fetch(ids)
         if len(fetched) != len(ids):
             raise missing("a slot that its indexes refer to")
         return fetched
 
     def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
-        """The last ``limit`` passages, in the order in which they came.
-
-        Sources follow each other as they first came, and passages as they stand in their source.
-        """
+        """The last ``limit`` passages, in the order in which their sources came and in these."""
         within, parameters = _conditions(self.connection, scope)
         rows = self.connection.rows(
             f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
@@ -372,10 +337,7 @@ class SlotReads(ABC):
     def search_mentions(
         self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
-        """Ids of the passages that mention each name.
-
-        A name that more than ``max_slots`` slots mention says little and is left out.
-        """
+        """Ids of the passages that mention each name, but for those that too many slots mention."""
         within, parameters = _conditions(self.connection, scope)
         source = "" if scope.covers_all_sources else "JOIN source ON source.id = slot.source"
         rows = self.connection.rows(

@@ -38,12 +38,9 @@ class Sources(Part):
     """Reads of the sources of a store, and which of them an ingest has seen."""
 
     def all(self, namespace: str | None = None) -> Iterator[Source]:
-        """All sources in the order in which they first came; None for those of all namespaces.
-
-        They are read page by page: those that come or go meanwhile may be among them or not.
-        """
+        """All sources in the order in which they first came, page by page; None for all."""
         after = 0
-        while page := _page(self._connection, after, _PAGE, namespace):
+        while page := self.page(after, _PAGE, namespace):
             yield from (source for _, source in page)
             after = page[-1][0]
 
@@ -54,13 +51,38 @@ class Sources(Part):
         namespace: str | None = None,
         kind: SourceKind | None = None,
         prefix: str = "",
+        name: str | None = None,
     ) -> list[tuple[int, Source]]:
         """Some sources with their numbers, in the order in which they first came.
 
         ``after`` is the number of the last one before them, 0 for the first ones. They are of a
         namespace and a kind, None for all, and their ids begin with ``prefix``.
         """
-        return _page(self._connection, after, limit, namespace, kind=kind, prefix=prefix)
+        conditions, parameters = _conditions(namespace, name, kind, prefix)
+        rows = self._connection.rows(
+            "SELECT id, name, namespace, kind, title, origin, metadata, "
+            "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
+            f"{conditions} ORDER BY id LIMIT ?",
+            after,
+            *parameters,
+            limit,
+        )
+        found = checked_rows(rows, "a source", int, str, str, str, str, str, str, int)
+        return [
+            (
+                number,
+                Source(
+                    id=name,
+                    kind=checked_kind(kind),
+                    title=title,
+                    namespace=namespace,
+                    slots=slots,
+                    metadata=checked_metadata(metadata),
+                    origin=origin or None,
+                ),
+            )
+            for number, name, namespace, kind, title, origin, metadata, slots in found
+        ]
 
     def count(
         self, namespace: str | None = None, kind: SourceKind | None = None, prefix: str = ""
@@ -80,7 +102,7 @@ class Sources(Part):
         """
         connection = self._connection
         with connection.snapshot():
-            page = _page(connection, 0, 1, namespace, name)
+            page = self.page(0, 1, namespace, name=name)
             return (page[0][1], _text(connection, page[0][0])) if page else None
 
     def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
@@ -123,10 +145,7 @@ class Sources(Part):
         return before
 
     def mark_file_seen(self, path: str, digest: bytes, namespace: str = "") -> int:
-        """Note that the ingest sees all sources of a file, if they were made of this content.
-
-        Gives how many they are; 0 if the file is not stored with this digest.
-        """
+        """Note the sources of a file as seen if they are of this content; gives how many."""
         connection = self._connection
         stored = connection.one(
             "SELECT digest FROM file WHERE namespace = ? AND path = ?", namespace, path
@@ -142,10 +161,7 @@ class Sources(Part):
         return len(rows)
 
     def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
-        """Names and origins of stored sources that the ingest has not seen.
-
-        ``origin`` is the file that they came from, or a folder above it.
-        """
+        """Names and origins of the sources below a path that the ingest has not seen."""
         unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
         return _from_path(self._connection, origin, namespace, unseen)
 
@@ -223,14 +239,13 @@ def new_vectors(
     encode: Encode,
     encode_passages: EncodePassages | None = None,
 ) -> list[NewVector]:
-    """Encode what some sources need and the store lacks.
-
-    ``encode_passages`` encodes the key texts of documents; None for ``encode``.
-    """
-    documents = [one for one in new if encode_passages is not None and one.kind != "facts"]
+    """Encode what some sources need and the store lacks; ``encode_passages`` is for documents."""
+    quickly = [one for one in new if encode_passages is not None and one.kind != "facts"]
     others = [one for one in new if encode_passages is None or one.kind == "facts"]
-    passages = text_vectors.texts_of(slot for one in documents for slot in one.slots)
-    texts = text_vectors.texts_of(slot for one in others for slot in one.slots)
+    passages, texts = (
+        text_vectors.texts_of(slot for one in some for slot in one.slots)
+        for some in (quickly, others)
+    )
     vectors: list[NewVector] = []
     digests = [digest for digest in passages if digest not in texts]
     digests = text_vectors.missing_digests(connection, digests, quick_ones=True)
@@ -238,12 +253,15 @@ def new_vectors(
         own = [passages[digest] for digest in digests]
         encoded, quick = encode_passages(own)
         later = own if quick else [None] * len(own)
-        vectors += [NewVector(*one) for one in zip(digests, encoded, later, strict=True)]
+        vectors = [NewVector(*one) for one in zip(digests, encoded, later, strict=True)]
+    return vectors + _encoded(connection, texts, encode)
+
+
+def _encoded(connection: Connection, texts: Mapping[bytes, str], encode: Encode) -> list[NewVector]:
+    """Vectors of those of some texts, by digest, that have no full one."""
     digests = text_vectors.missing_digests(connection, texts)
-    if digests:
-        own = [texts[digest] for digest in digests]
-        vectors += [NewVector(*one) for one in zip(digests, encode(own), strict=True)]
-    return vectors
+    vectors = encode([texts[digest] for digest in digests]) if digests else ()
+    return [NewVector(*one) for one in zip(digests, vectors, strict=True)]
 
 
 def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], list[int]]:
@@ -326,10 +344,7 @@ def add_slots(
     row = connection.one("SELECT id FROM source WHERE namespace = ? AND name = ?", namespace, name)
     if row is None:
         raise missing("the source of a slot")
-    texts = text_vectors.texts_of(new)
-    digests = text_vectors.missing_digests(connection, texts)
-    vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    text_vectors.add(connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)])
+    text_vectors.add(connection, _encoded(connection, text_vectors.texts_of(new), encode))
     own = slots.SourceSlots(checked_count(row[0]), slots.by_content(new), namespace)
     return slots.add(connection, [own])
 
@@ -399,29 +414,6 @@ def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
     return [origin for origin in found if origin not in used]
 
 
-def _page(
-    connection: Connection,
-    after: int,
-    limit: int,
-    namespace: str | None,
-    name: str | None = None,
-    kind: SourceKind | None = None,
-    prefix: str = "",
-) -> list[tuple[int, Source]]:
-    """Up to ``limit`` sources with row ids above ``after``, in the order of these."""
-    conditions, parameters = _conditions(namespace, name, kind, prefix)
-    rows = connection.rows(
-        "SELECT id, name, namespace, kind, title, origin, metadata, "
-        "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
-        f"{conditions} ORDER BY id LIMIT ?",
-        after,
-        *parameters,
-        limit,
-    )
-    checked_rows(rows, "a source", int, str, str, str, str, str, str, int)
-    return [(row[0], _source(*row[1:])) for row in rows]
-
-
 def _conditions(
     namespace: str | None, name: str | None, kind: SourceKind | None, prefix: str
 ) -> tuple[str, list[object]]:
@@ -433,20 +425,6 @@ def _conditions(
     if prefix:  # LIKE would take % and _ in it for any characters
         conditions[f"substr(name, 1, {len(prefix)}) = ?"] = prefix
     return "".join(f"AND {condition} " for condition in conditions), [*conditions.values()]
-
-
-def _source(
-    name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
-) -> Source:
-    return Source(
-        id=name,
-        kind=checked_kind(kind),
-        title=title,
-        namespace=namespace,
-        slots=slots,
-        metadata=checked_metadata(metadata),
-        origin=origin or None,
-    )
 
 
 def _text(connection: Connection, source_id: int) -> str:

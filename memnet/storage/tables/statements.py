@@ -54,7 +54,6 @@ class Statements(Part):
         ]
 
     def _changes(self, ids: Sequence[int]) -> dict[int, tuple[ChangeBy, ...]]:
-        """What changed statements without ending them, by their ids."""
         rows = self._connection.rows(
             "SELECT slot, changed_by, change, reason FROM statement_change "
             f"WHERE slot {IN_LIST} ORDER BY slot, changed_by",
@@ -68,10 +67,7 @@ class Statements(Part):
     def ids_about(
         self, symbols: Iterable[str], namespace: str | None = None, limit: int = _ALL
     ) -> list[int]:
-        """Ids of statements about some normalised symbols, rising; of each the last ``limit``.
-
-        Symbols are names of subjects, aliases of them, or names in statements.
-        """
+        """Ids of statements with some normalised symbols, rising; of each the last ``limit``."""
         within, own = of_namespace(namespace)
         found: set[int] = set()
         for symbol in symbols:
@@ -87,10 +83,7 @@ class Statements(Part):
         return sorted(found)
 
     def about(self, symbol: str, namespace: str | None = None) -> list[Told]:
-        """Statements about a symbol, those that ended as well, in the order of ``tell``.
-
-        Ids rise in that order, whatever the clock said.
-        """
+        """Statements about a symbol, those that ended as well, in the order of ``tell``."""
         return self.told(self.ids_about([symbol], namespace))
 
     def last(self, namespace: str | None, count: int) -> list[int]:
@@ -265,10 +258,7 @@ class Statements(Part):
             )
 
     def add_change(self, slot: int, change: ChangeBy) -> None:
-        """Note what changed a part of a statement, or contradicts it, beside other such changes.
-
-        The note goes with the slot that made the change.
-        """
+        """Note what changed a part of a statement or contradicts it; goes with its slot."""
         with self._rows.changing():
             self._connection.execute(
                 "INSERT INTO statement_change VALUES (?, ?, ?, ?) ON CONFLICT (slot, changed_by) "

@@ -89,10 +89,7 @@ def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
 
 
 def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
-    """Put full vectors in the place of quick ones; those whose text has none are passed over.
-
-    The slots that they are of are noted as changed, so that indexes follow.
-    """
+    """Put full vectors in the place of quick ones, if there are any, and note it for indexes."""
     if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is None:
         return
     new = {vector.digest: vector for vector in vectors}
@@ -205,11 +202,7 @@ class QuickVectors(Part):
         return [text for text, _ in found]
 
     def replace(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Put full vectors [N, D] float32 in the place of the quick ones of N texts, in one commit.
-
-        A text that has none, since its slots were deleted or another process was faster, is passed
-        over.
-        """
+        """Put full vectors [N, D] float32 in the place of quick ones that are still there."""
         with self._rows.changing():
             replace_quick(
                 self._connection,

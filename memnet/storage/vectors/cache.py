@@ -102,10 +102,10 @@ class IndexCache(DenseIndex):
         connection, index = self._connection(), self._load()
         if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]
-        revision = Commits(connection).find(index.header.commit_id)
+        revision = find_commit(connection, index.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
-        changes = Commits(connection).changes_since(revision)
+        changes = _changes_since(connection, revision)
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
@@ -125,10 +125,6 @@ class IndexCache(DenseIndex):
         self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
-        """As ``DenseIndex.save_if_stale``, or if the settings name another kind of file.
-
-        The rows are safe by then: a file that can't be written is a warning.
-        """
         with _warning_on_failure():
             if self._is_of_wanted_kind() and not self._is_stale():
                 return
@@ -138,7 +134,6 @@ class IndexCache(DenseIndex):
                 self._write_current()
 
     def _current(self) -> VectorIndex:
-        """The index of the commit that the calling thread reads."""
         connection = self._connection()
         with self._guard, connection.snapshot():
             revision = connection.revision()
@@ -158,7 +153,6 @@ class IndexCache(DenseIndex):
             return index
 
     def _catch_up(self, index: VectorIndex, revision: Revision | None) -> VectorIndex:
-        """The index of the commit that is read, made from that of another one."""
         changes = self._changes(index, revision)
         ids = np.empty(len(changes.added), np.int64)
         vectors = np.empty((len(ids), self._dimension), np.float32)
@@ -179,7 +173,7 @@ class IndexCache(DenseIndex):
         """
         if of is None or of.generation > revision.generation:
             return True
-        return Commits(self._connection()).find(of.commit_id) == of
+        return find_commit(self._connection(), of.commit_id) == of
 
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """Slots to add to an index of another commit, and to remove from it.
@@ -188,8 +182,8 @@ class IndexCache(DenseIndex):
         vectors that replaced those of its own commit, until the index goes on to a later one.
         """
         connection = self._connection()
-        if revision is not None and Commits(connection).find(revision.commit_id) == revision:
-            return Commits(connection).changes_since(revision)
+        if revision is not None and find_commit(connection, revision.commit_id) == revision:
+            return _changes_since(connection, revision)
         wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
@@ -211,7 +205,7 @@ class IndexCache(DenseIndex):
         self._loaded_header = read_header(self._path)
         index = self._load()
         if index is not None and index.header is not None:
-            revision = Commits(self._connection()).find(index.header.commit_id)
+            revision = find_commit(self._connection(), index.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
@@ -222,10 +216,10 @@ class IndexCache(DenseIndex):
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
         header, connection = read_header(self._path), self._connection()
-        revision = None if header is None else Commits(connection).find(header.commit_id)
+        revision = None if header is None else find_commit(connection, header.commit_id)
         if header is None or revision is None:
             return True
-        missing = Commits(connection).count_changes_since(revision)
+        missing = _count_changes_since(connection, revision)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
     def _is_of_wanted_kind(self) -> bool:
@@ -264,7 +258,10 @@ class IndexCache(DenseIndex):
         with connection.snapshot():
             index, revision = self._current(), connection.revision()
             self._write(index, revision, lock_seconds)
-        Commits(connection).forget_before(revision)
+        # Of this commit the one index file is.
+        with connection.transaction(advance=False):
+            connection.execute("DELETE FROM revision WHERE generation < ?", revision.generation)
+            connection.execute("DELETE FROM tombstone WHERE generation <= ?", revision.generation)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file; errors as ``_write_current``."""
@@ -297,60 +294,45 @@ def _warning_on_failure() -> Iterator[None]:
         _log.warning("%s; until it is, readers make up for it from the rows", error)
 
 
-class Commits:
-    """The commits of a database file: there is one writer, and ids rise from commit to commit.
+# The commits of a database file: there is one writer, and ids rise from commit to commit. The
+# following read within a snapshot.
 
-    Read within a snapshot.
+
+def find_commit(connection: Connection, commit_id: int) -> Revision | None:
+    """A commit by its id, if the rows still know it."""
+    row = connection.one(
+        "SELECT generation, commit_id, last_slot FROM revision WHERE commit_id = ?", commit_id
+    )
+    return None if row is None else Revision(*map(checked_integer, row))
+
+
+def _changes_since(connection: Connection, revision: Revision) -> Changes:
+    """How the slots that vector search covers differ from those of an earlier commit.
+
+    A slot whose vector was replaced is removed and added. Statements that ended stay, and a
+    search leaves them out. No id is used twice: what was added since has a higher id, and what
+    was removed is listed in the table ``tombstone``.
     """
+    added = connection.ids(
+        "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
+        "SELECT slot.id FROM tombstone JOIN slot ON slot.id = tombstone.slot "
+        "WHERE tombstone.generation > ?",
+        revision.last_slot,
+        revision.generation,
+    )
+    removed = connection.rows(
+        "SELECT slot FROM tombstone WHERE generation > ?", revision.generation
+    )
+    checked_rows(removed, "a slot", int)
+    return Changes(added, np.fromiter((row[0] for row in removed), np.int64))
 
-    def __init__(self, connection: Connection) -> None:
-        """Read nothing yet."""
-        self._connection = connection
 
-    def find(self, commit_id: int) -> Revision | None:
-        row = self._connection.one(
-            "SELECT generation, commit_id, last_slot FROM revision WHERE commit_id = ?", commit_id
-        )
-        return None if row is None else Revision(*map(checked_integer, row))
-
-    def changes_since(self, revision: Revision) -> Changes:
-        """How the slots that vector search covers differ from those of an earlier commit.
-
-        A slot whose vector was replaced is removed and added. Statements that ended stay, and a
-        search leaves them out. No id is used twice: what was added since has a higher id, and what
-        was removed is listed in the table ``tombstone``.
-        """
-        added = self._connection.rows(
-            "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
-            "SELECT slot.id FROM tombstone JOIN slot ON slot.id = tombstone.slot "
-            "WHERE tombstone.generation > ?",
-            revision.last_slot,
-            revision.generation,
-        )
-        removed = self._connection.rows(
-            "SELECT slot FROM tombstone WHERE generation > ?", revision.generation
-        )
-        return Changes(
-            np.fromiter((row[0] for row in added), np.int64),
-            np.fromiter((row[0] for row in checked_rows(removed, "a slot", int)), np.int64),
-        )
-
-    def count_changes_since(self, revision: Revision) -> int:
-        """About how many slots ``changes_since`` gives: replaced ones count twice."""
-        row = self._connection.only(
-            "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
-            "(SELECT count(*) FROM tombstone WHERE generation > ?)",
-            revision.last_slot,
-            revision.generation,
-        )
-        return checked_integer(row[0])
-
-    def forget_before(self, revision: Revision) -> None:
-        """Forget how the slots changed before a commit, of which the one index file is."""
-        with self._connection.transaction(advance=False):
-            self._connection.execute(
-                "DELETE FROM revision WHERE generation < ?", revision.generation
-            )
-            self._connection.execute(
-                "DELETE FROM tombstone WHERE generation <= ?", revision.generation
-            )
+def _count_changes_since(connection: Connection, revision: Revision) -> int:
+    """About how many slots ``_changes_since`` gives: replaced ones count twice."""
+    row = connection.only(
+        "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
+        "(SELECT count(*) FROM tombstone WHERE generation > ?)",
+        revision.last_slot,
+        revision.generation,
+    )
+    return checked_integer(row[0])

@@ -215,10 +215,7 @@ class VectorIndex:
     def search(
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
     ) -> Hits:
-        """The ``limit`` vectors with the largest inner product with a query [D] float32.
-
-        ``within`` are ids to choose from, [M] int64; None for all.
-        """
+        """The ``limit`` vectors nearest to a query [D] among ``within`` [M] int64; None: all."""
         query = np.ascontiguousarray(query, np.float32)
         found = [segment.search(query, limit, within) for segment in self._segments]
         ids = np.concatenate([part[0] for part in found])
@@ -246,11 +243,7 @@ class VectorIndex:
         return bool(same) and np.array_equal(self.vectors(ids[~saved])[0], vectors[~saved])
 
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
-        """Write all vectors to one file, in seconds for a million; those of codes block by block.
-
-        It appears whole or not at all. ``commit_id`` is that of the rows that the index was made
-        from.
-        """
+        """Write all vectors to one file, whole or not at all; those of codes block by block."""
         ids = self.ids()
         order = np.argsort(ids)
         header = IndexHeader(
@@ -297,7 +290,6 @@ def _saved_segment(
     read: ReadVectors,
     to_device: ToDevice | None,
 ) -> Segment:
-    """The vectors of a file, ready to be searched in the way that the settings name."""
     ids = arrays["ids"]
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")

@@ -42,7 +42,6 @@ class ExactSearch:
     """Compares every vector with the query."""
 
     def __init__(self, vectors: Vectors) -> None:
-        """Search ``vectors``."""
         self.vectors = vectors
 
     def nearest(
@@ -118,7 +117,6 @@ class PQSearch:
         return self._exact.rerank(query, limit, rows)
 
     def _candidates(self, query: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-        """Rows of the best codes, best first."""
         if not count:
             return np.empty(0, np.int64)
         with one_thread():

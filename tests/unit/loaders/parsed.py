@@ -1,8 +1,11 @@
 """What tests of loaders look at."""
 
+import time
 from collections.abc import Callable, Iterator
 
-from memnet.errors import Problem
+from hypothesis import strategies as st
+
+from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
 
@@ -66,3 +69,29 @@ def kinds(document: ParsedDocument) -> list[tuple[str, str]]:
 def problems(items: list[ParsedDocument | Problem]) -> Iterator[str]:
     """What could not be read."""
     return (str(item) for item in items if isinstance(item, Problem))
+
+
+def links(document: ParsedDocument) -> list[str]:
+    return [name for block in document.blocks for name in block.links]
+
+
+def survives(name: str, text: str) -> None:
+    """Any text is read, or refused in one line."""
+    try:
+        read(name, text)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+def seconds(name: str, text: str) -> float:
+    """Processor time that reading takes."""
+    start = time.process_time()
+    survives(name, text)
+    return time.process_time() - start
+
+
+def soup(pieces: str) -> st.SearchStrategy[str]:
+    """Texts of pieces of markup in any order."""
+    return st.lists(st.sampled_from([*pieces.split(" "), " ", "\n", "\n\n", "  ", "    "])).map(
+        "".join
+    )

@@ -26,54 +26,37 @@ def _slack(path: str) -> bytes | None:
     return json.dumps(files[path]).encode() if path in files else None
 
 
+def _post(second: int, user: str, text: str, reply_to: int | None = None, **more: Any) -> Any:
+    thread = {} if reply_to is None else {"thread_ts": f"{_DAY + reply_to}.1"}
+    post = {"type": "message", "ts": f"{_DAY + second}.1", "user": user, "text": text}
+    return post | thread | more
+
+
 def test_a_day_of_slack() -> None:
     day = [
-        {
-            "type": "message",
-            "subtype": "channel_join",
-            "ts": f"{_DAY}.0",
-            "user": "U2",
-            "text": "x",
-        },
-        {
-            "type": "message",
-            "ts": f"{_DAY}.1",
-            "user": "U1",
-            "text": "<@U2> see <https://a.org/x?y|the plan>, <https://b.org> &amp; <#C9> <!here>",
-        },
-        {"type": "message", "ts": f"{_DAY + 60}.1", "user": "U2", "text": "Lunch?"},
-        {
-            "type": "message",
-            "ts": f"{_DAY + 90}.1",
-            "thread_ts": f"{_DAY}.1",
-            "user": "U2",
-            "text": "Thanks <@U1>",
-        },
-        {
-            "type": "message",
-            "subtype": "bot_message",
-            "ts": f"{_DAY + 95}.1",
-            "username": "builder",
-            "text": "",
-            "attachments": [{"title": "Build 5", "text": "passed"}],
-            "files": [{"name": "log.txt"}],
-        },
-        {
-            "type": "message",
-            "ts": f"{_DAY + 99}.1",
-            "thread_ts": f"{_DAY - 90_000}.1",
-            "user": "U7",
-            "user_profile": {"real_name": "Cy"},
-            "text": "Late reply",
-        },
+        _post(0, "U2", "x", subtype="channel_join"),
+        _post(
+            1,
+            "U1",
+            "<@U2> see <https://a.org/x?y|the plan>, <https://b.org> &amp; <#C9> <!here>",
+        ),
+        _post(60, "U2", "Lunch?"),
+        _post(90, "U2", "Thanks <@U1>", reply_to=1),
+        _post(
+            95,
+            "",
+            "",
+            subtype="bot_message",
+            username="builder",
+            attachments=[{"title": "Build 5", "text": "passed"}],
+            files=[{"name": "log.txt"}],
+        ),
+        _post(99, "U7", "Late reply", reply_to=-90_000, user_profile={"real_name": "Cy"}),
     ]
     data = json.dumps(day)
     chat = only(read("export/general/2024-03-01.json", data, sibling=_slack))
     assert placed(chat) == [
-        (
-            "2024-03-01 Ann Lee",
-            "Ann Lee: @Ben see the plan, https://b.org & #random @here",
-        ),
+        ("2024-03-01 Ann Lee", "Ann Lee: @Ben see the plan, https://b.org & #random @here"),
         ("2024-03-01 Ben", "Ben: Thanks @Ann Lee"),
         ("2024-03-01 Ben", "Ben: Lunch?"),
         ("2024-03-01 builder", "builder: Build 5\npassed\nlog.txt"),
@@ -134,30 +117,23 @@ def test_chatgpt_with_a_circle() -> None:
 
 
 def test_claude() -> None:
+    question = {
+        "sender": "human",
+        "text": "old field",
+        "content": [{"type": "text", "text": "Which lamp?"}],
+        "created_at": "2024-03-01T23:59:00Z",
+        "attachments": [{"file_name": "a.txt", "extracted_content": "A lamp list."}],
+    }
+    thinking = {"type": "thinking", "thinking": "hm"}
+    answer = {
+        "sender": "assistant",
+        "content": [thinking, {"type": "text", "text": "The **red** one."}],
+        "created_at": "2024-03-02T00:01:00Z",
+    }
+    last = {"sender": "assistant", "text": "Or blue.", "content": []}
+    about = {"uuid": "u1", "name": "Lamps", "created_at": "2024-03-01T23:59:00.000000Z"}
     chats = [
-        {
-            "uuid": "u1",
-            "name": "Lamps",
-            "created_at": "2024-03-01T23:59:00.000000Z",
-            "chat_messages": [
-                {
-                    "sender": "human",
-                    "text": "old field",
-                    "content": [{"type": "text", "text": "Which lamp?"}],
-                    "created_at": "2024-03-01T23:59:00Z",
-                    "attachments": [{"file_name": "a.txt", "extracted_content": "A lamp list."}],
-                },
-                {
-                    "sender": "assistant",
-                    "content": [
-                        {"type": "thinking", "thinking": "hm"},
-                        {"type": "text", "text": "The **red** one."},
-                    ],
-                    "created_at": "2024-03-02T00:01:00Z",
-                },
-                {"sender": "assistant", "text": "Or blue.", "content": []},
-            ],
-        },
+        about | {"chat_messages": [question, answer, last]},
         {"uuid": "u2", "name": "", "chat_messages": []},
     ]
     found = only(read("conversations.json", json.dumps(chats)))
@@ -172,19 +148,10 @@ def test_claude() -> None:
 
 
 def test_telegram_and_discord() -> None:
-    chat = {
-        "name": "Ann",
-        "id": 7,
-        "messages": [
-            {"type": "service", "actor": "Ann", "text": "joined"},
-            {
-                "type": "message",
-                "date": "2024-03-01T12:00:00",
-                "from": "Ann",
-                "text": ["See ", {"type": "link", "text": "a.org"}, " now"],
-            },
-        ],
-    }
+    joined = {"type": "service", "actor": "Ann", "text": "joined"}
+    link = {"type": "link", "text": "a.org"}
+    said = {"type": "message", "from": "Ann", "date": "2024-03-01T12:00:00"}
+    chat = {"name": "Ann", "id": 7, "messages": [joined, said | {"text": ["See ", link, " now"]}]}
     expected = [("2024-03-01 Ann", "Ann: See a.org now")]
     assert placed(only(read("result.json", json.dumps(chat)))) == expected
     every = only(read("result.json", json.dumps({"chats": {"list": [chat]}})))

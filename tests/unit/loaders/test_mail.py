@@ -1,5 +1,6 @@
 import mailbox
 import time
+from contextlib import suppress
 from email.message import EmailMessage
 from email.policy import SMTP
 from functools import partial
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memnet.errors import InputError, Problem
+from memnet.errors import InputError
 from memnet.loaders import mail
 from memnet.loaders.chats import transcripts
 from memnet.loaders.document import ParsedDocument
@@ -15,6 +16,9 @@ from tests.cost import steps
 from tests.unit.loaders.parsed import kinds, only, placed, problems, read, texts
 
 _HEAD = "From: Ann Lee <ann@example.org>\nTo: ben@example.org\nDate: Fri, 1 Mar 2024 23:30 -0500\n"
+
+
+_YES = ("paragraph", "Yes.")
 
 
 def _message(body: str = "Hello.\n", **headers: str) -> EmailMessage:
@@ -62,7 +66,7 @@ def test_a_message() -> None:
             "Yes.\n\nOn Thu, 29 Feb 2024 at 12:00, Ben <ben@example.org>\nwrote:\n"
             "> When?\n>\n> > Or where?\n\nBye.",
             [
-                ("paragraph", "Yes."),
+                _YES,
                 ("quote", "On Thu, 29 Feb 2024 at 12:00, Ben <ben@example.org>\nwrote:\nWhen?"),
                 ("quote", "Or where?"),
                 ("paragraph", "Bye."),
@@ -71,25 +75,17 @@ def test_a_message() -> None:
         (
             'Yes.\n02.04.2012 14:20 пользователь "Ben" <b@x.org> написал:\n> When?',
             [
-                ("paragraph", "Yes."),
+                _YES,
                 ("quote", '02.04.2012 14:20 пользователь "Ben" <b@x.org> написал:\nWhen?'),
             ],
         ),
         (
             "Yes.\n\n________________________________\nFrom: Ben\nSent: Monday\nTo: Ann\n\nWhen?",
-            [
-                ("paragraph", "Yes."),
-                ("quote", "From: Ben\nSent: Monday\nTo: Ann"),
-                ("quote", "When?"),
-            ],
+            [_YES, ("quote", "From: Ben\nSent: Monday\nTo: Ann"), ("quote", "When?")],
         ),
         (
             "Yes.\n\n-----Original Message-----\nFrom: Ben\n\nWhen?",
-            [
-                ("paragraph", "Yes."),
-                ("quote", "-----Original Message-----\nFrom: Ben"),
-                ("quote", "When?"),
-            ],
+            [_YES, ("quote", "-----Original Message-----\nFrom: Ben"), ("quote", "When?")],
         ),
         (
             "We need:\n- a cake, and\n  candles\n- tea\n\n1. First this.\n2. Then that.",
@@ -166,13 +162,8 @@ def test_attachments_are_documents() -> None:
 def test_a_parser_that_breaks_costs_only_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
     message = _message(Subject="Files", Message_ID="<1@x>")
     message.add_attachment("The plan.", filename="plan.txt")
-    data = (
-        b"From a@b 2024\n"
-        + message.as_bytes()
-        + b"\n\nFrom a@b 2024\n"
-        + _HEAD.encode()
-        + b"\nHi\n"
-    )
+    line = b"From a@b 2024\n"
+    data = line + message.as_bytes() + b"\n\n" + line + _HEAD.encode() + b"\nHi\n"
 
     def broken(*_: object) -> None:
         raise KeyError("x")
@@ -238,16 +229,9 @@ def test_a_large_mailbox_takes_linear_time() -> None:
     assert len(read("a.mbox", one * 100)) == 100
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "no e-mail"),
-        (b"Hello, this is a text.\n", "no e-mail"),
-        (b"\x00\x01\x02", "no e-mail"),
-    ],
-)
-def test_what_is_no_mail(data: bytes, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("data", [b"", b"Hello, this is a text.\n", b"\x00\x01\x02"])
+def test_what_is_no_mail(data: bytes) -> None:
+    with pytest.raises(InputError, match="no e-mail"):
         read("a.eml", data)
 
 
@@ -277,11 +261,8 @@ def test_a_message_without_anything() -> None:
 )
 def test_hostile_mail_takes_little_time(data: str) -> None:
     started = time.process_time()
-    try:
-        for item in read("a.eml", data):
-            assert isinstance(item, (ParsedDocument, Problem))
-    except InputError:
-        pass
+    with suppress(InputError):
+        read("a.eml", data)
     assert time.process_time() - started < 20
 
 

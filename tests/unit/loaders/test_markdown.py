@@ -11,17 +11,15 @@ from markdown_it import MarkdownIt
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile
-from memnet.loaders.markup.markdown import load
-from tests.unit.loaders.markup import blocks, check, links, read, seconds, soup, survives
+from tests.unit.loaders.parsed import kinds, links, only, read, seconds, soup, survives
 
 
 def document(text: str | bytes, name: str = "some-note.md") -> ParsedDocument:
-    return read(load, text, name)
+    return only(read(name, text))
 
 
 def shown(text: str, name: str = "some-note.md") -> list[tuple[str, str]]:
-    return blocks(document(text, name))
+    return kinds(document(text, name))
 
 
 def test_the_heading_that_opens_a_text_is_its_title() -> None:
@@ -31,12 +29,12 @@ def test_the_heading_that_opens_a_text_is_its_title() -> None:
     assert document("Badges\n\n# Ferries\n\n## Part").title == "Ferries"
     sections = document("## Morning\n\na\n\n## Evening\n\nb")
     assert sections.title == "some note"
-    assert blocks(sections)[0] == ("heading", "Morning")
+    assert kinds(sections)[0] == ("heading", "Morning")
 
 
 def test_a_title_of_the_front_matter_leaves_another_heading_in_the_text() -> None:
     other = document("---\ntitle: Ferries\n---\n# Boats\n\ntext")
-    assert (other.title, blocks(other)[0]) == ("Ferries", ("heading", "Boats"))
+    assert (other.title, kinds(other)[0]) == ("Ferries", ("heading", "Boats"))
     assert shown("---\ntitle: Ferries\n---\n# ferries\n\ntext") == [("paragraph", "text")]
 
 
@@ -81,8 +79,7 @@ def test_front_matter_in_toml() -> None:
 def test_front_matter_that_is_wrong_is_a_problem_and_what_is_sound_in_it_is_kept(
     content: str, metadata: dict[str, object]
 ) -> None:
-    found = list(load(SourceFile("a.md", f"---\n{content}\n---\ntext".encode())))
-    note, problem = found
+    note, problem = read("a.md", f"---\n{content}\n---\ntext")
     assert isinstance(note, ParsedDocument)
     assert isinstance(problem, Problem)
     assert {**note.metadata} == metadata
@@ -193,7 +190,7 @@ def test_tables_are_rows_under_their_headers() -> None:
     note = document(
         "| Plan | Price |\n|:--|--:|\n| [4 TB](big.md) | `a\\|b` |\n| | **$5**<br>a year |\n\nend"
     )
-    assert blocks(note) == [
+    assert kinds(note) == [
         ("header", "Plan | Price"),
         ("row", "4 TB | a|b"),
         ("row", "| $5 a year"),
@@ -217,7 +214,7 @@ def test_footnotes_follow_what_refers_to_them() -> None:
         "Twice.\n"
         "[^b]: Second.\n[^c]: Unused."
     )
-    assert [text for _, text in blocks(note)] == [
+    assert [text for _, text in kinds(note)] == [
         "One and [^x-z].", "First note goes on.", "Twice.", "- item", "Second.", "Last.", "Unused.",
     ]  # fmt: skip
 
@@ -239,7 +236,7 @@ def test_html_is_its_text() -> None:
         " `ssh` <name>\n\n<pre>\n a &lt; b\n</pre>"
     )
     note = document(text)
-    assert blocks(note) == [
+    assert kinds(note) == [
         ("paragraph", "More"),
         ("paragraph", "Some bold & a"),
         ("item", "- one"),
@@ -266,7 +263,7 @@ def test_components_of_mdx_are_no_text() -> None:
     page = document(
         '<Steps npm="npm run it" class="a b" />\n<Card title="Boats" href="/a/boat-page">', "a.mdx"
     )
-    assert [text for _, text in blocks(page)] == ["npm run it", "Boats"]
+    assert [text for _, text in kinds(page)] == ["npm run it", "Boats"]
     assert links(page) == ["boat-page"]
     assert document("import A from 'b';\n\ntext\n\n<Card>\n**in**\n</Card>").text == "text\n\nin"
 
@@ -345,8 +342,8 @@ def test_all_words_of_the_rendered_page_are_read(parts: list[str]) -> None:
     )
 )
 def test_any_text_is_read(text: str) -> None:
-    survives(load, text, "a.md")
-    survives(load, text, "a.mdx")
+    survives("a.md", text)
+    survives("a.mdx", text)
 
 
 @pytest.mark.parametrize(
@@ -355,10 +352,4 @@ def test_any_text_is_read(text: str) -> None:
      "<td>", "<!--\n", "!!! a\n", ":::a\n", "a\n: b\n", "> [!a]\n", "&", "[a](", "[[a|", ":a: "],
 )  # fmt: skip
 def test_reading_takes_linear_time(piece: str) -> None:
-    assert seconds(load, piece * (20_000 // len(piece)), "a.md") < 20
-
-
-def test_a_note_of_a_single_block_has_its_span() -> None:
-    note = document("Some *text*.")
-    check(note)
-    assert [(block.start, block.end) for block in note.blocks] == [(0, len("Some text."))]
+    assert seconds("a.md", piece * (20_000 // len(piece))) < 20

@@ -16,6 +16,15 @@ _LABELS = st.text(max_size=20)
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=50)
 
 
+def _through(sent: ParsedDocument) -> ParsedDocument:
+    stream = io.BytesIO()
+    messages.write_message(stream, item_message(sent))
+    stream.seek(0)
+    got = message_item(parse_message(messages.read_message(stream) or b""), "a", "")
+    assert isinstance(got, ParsedDocument)
+    return got
+
+
 @given(st.lists(st.tuples(_TEXTS, _LABELS), max_size=5), _LABELS, st.tuples(_TEXTS))
 def test_a_document_comes_through_as_it_is(
     parts: list[tuple[str, str]], title: str, names: tuple[str, ...]
@@ -27,23 +36,14 @@ def test_a_document_comes_through_as_it_is(
         cells = (Cell(place, start, end, place),)
         blocks.append(Block("row", start, end, 2, place, True, (place,), cells))
     sent = ParsedDocument("a/b", title, text, tuple(blocks), "", {"k": [1, None]}, names)
-    stream = io.BytesIO()
-    messages.write_message(stream, item_message(sent))
-    stream.seek(0)
-    data = messages.read_message(stream)
-    assert data is not None
-    assert message_item(parse_message(data), "a", "") == sent
+    assert _through(sent) == sent
 
 
 def test_labels_of_any_length_do_not_cost_the_document() -> None:
     long = "x" * 5000
     block = Block("paragraph", 0, 4, place=long, links=(long, "short"))
     sent = ParsedDocument("a", "t", "text", (block,), names=("name", long))
-    stream = io.BytesIO()
-    messages.write_message(stream, item_message(sent))
-    stream.seek(0)
-    got = message_item(parse_message(messages.read_message(stream) or b""), "a", "")
-    assert isinstance(got, ParsedDocument)
+    got = _through(sent)
     assert (got.names, got.blocks[0].links) == (("name",), ("short",))
     assert got.blocks[0].place == "x" * 1000
 

@@ -5,16 +5,15 @@ from hypothesis import given
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.markup.rst import load
-from tests.unit.loaders.markup import blocks, links, read, soup, survives
+from tests.unit.loaders.parsed import kinds, links, only, read, soup, survives
 
 
 def document(text: str) -> ParsedDocument:
-    return read(load, text, "some-page.rst")
+    return only(read("some-page.rst", text))
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    return blocks(document(f"Intro.\n\n{text}"))[1:]
+    return kinds(document(f"Intro.\n\n{text}"))[1:]
 
 
 def texts(text: str) -> list[str]:
@@ -71,7 +70,7 @@ def test_links_are_names() -> None:
 
 def test_a_page_that_is_only_a_table_of_contents_leads_to_its_entries() -> None:
     page = document("Guide\n=====\n\n.. toctree::\n\n   install\n   usage/first\n")
-    assert blocks(page) == [("heading", "Guide")]
+    assert kinds(page) == [("heading", "Guide")]
     assert links(page) == ["install", "first"]
 
 
@@ -169,7 +168,7 @@ CSV = """\
 @pytest.mark.parametrize("table", [GRID, SIMPLE, LIST, CSV])
 def test_tables_are_rows_under_their_headers(table: str) -> None:
     page = document(f"Intro.\n\n{table}\nend")
-    assert blocks(page)[1:] == [
+    assert kinds(page)[1:] == [
         ("header", "A | B"), ("row", "1 | 2 3"), ("row", "over both"), ("paragraph", "end"),
     ]  # fmt: skip
     assert [cell.header for cell in page.blocks[2].cells] == ["A", "B"]
@@ -202,4 +201,4 @@ def test_what_is_nested_too_deeply_stays_text() -> None:
     )
 )
 def test_any_text_is_read(text: str) -> None:
-    survives(load, text, "a.rst")
+    survives("a.rst", text)

@@ -202,15 +202,10 @@ def test_what_can_not_be_read_is_named() -> None:
 
 
 def ods(body: str, **parts: str) -> bytes:
-    kind = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}
     sheet = f'<table:table table:name="T">{body}</table:table>'
-    return package(
-        {
-            **kind,
-            "content.xml": content(f"<office:spreadsheet>{sheet}</office:spreadsheet>"),
-            **parts,
-        }
-    )
+    whole = content(f"<office:spreadsheet>{sheet}</office:spreadsheet>")
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    return package({"mimetype": kind, "content.xml": whole, **parts})
 
 
 def test_open_document_sheets() -> None:
