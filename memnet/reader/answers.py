@@ -324,7 +324,7 @@ def judged(
     return prediction._replace(
         confidence=confidence,
         abstained=certainty < threshold,
-        promised=certainty >= promise,
+        promised=prediction.promised and certainty >= promise,
     )
 
 

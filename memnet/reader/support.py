@@ -50,8 +50,8 @@ def read_alone(question: str, prediction: Prediction, reader: Reader) -> Predict
     if prediction.kind in ("yes", "no"):
         quoted_whole = _quoted(prediction.quotes)
         prediction = _with_signals(prediction, answer=quoted_whole.score, short=False)
-        return _with_kind(prediction, "statement", [quoted_whole], None)
-    return prediction
+        prediction = _with_kind(prediction, "statement", [quoted_whole], None)
+    return prediction._replace(promised=False)  # whether it is so is left open
 
 
 def _has_ground(word: AnswerKind, question: str, quoted: str) -> bool:
