@@ -71,6 +71,7 @@ class Prediction(NamedTuple):
     abstained: bool = False  # Whether the memory does not hold the answer, whatever the candidates
     promised: bool = True  # Whether it is shown as an answer, not as sentences that may help
     signals: Signals | None = None  # Of the confidence; None without a reader of spans
+    outcome: float | None = None  # Probability of the comparison that decides, if one does
     resolved: tuple[Resolved, ...] = ()  # The question after each answer to a part of it
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
@@ -149,6 +150,7 @@ def predict_spans(
             # What a quotation denies is said by it: only a span is wrong for it.
             attested=0.0 if named and named.missing else attested if kind == "value" else 1.0,
         ),
+        outcome=best[0].score if compared is not None and _agrees(best[0], compared) else None,
         resolved=tuple(resolved),
         quotes=quotes,
         short=short[0].text if short else None,
@@ -282,6 +284,10 @@ def _outcome(compared: Compared) -> Candidate:
     return slot_candidate(slot, start, start + len(compared.answer), compared.probability)
 
 
+def _agrees(candidate: Candidate, compared: Compared) -> bool:
+    return normalise(candidate.text) == normalise(compared.answer)
+
+
 def _support(
     question: str,
     candidates: Sequence[Candidate],
@@ -296,7 +302,7 @@ def _support(
     if not candidates:
         return ()
     best = candidates[0]
-    if compared is not None and normalise(best.text) == normalise(compared.answer):
+    if compared is not None and _agrees(best, compared):
         return compared.passages
     own = tuple(item for item in (*passages, *others) if item.slot.id == best.evidence)[:1]
     named = own or tuple(passages[index] for index in passages_named(question, passages))
@@ -318,6 +324,9 @@ def judged(
     if signals is None:
         return prediction
     confidence = None if calibration is None else calibration.confidence(signals)
+    if confidence is not None and prediction.outcome is not None:
+        # A comparison has a probability of its own: what it looked up was read right.
+        confidence = max(confidence, min(1.0, prediction.outcome))
     certainty = signals.answerable if confidence is None else confidence
     if promise is None:
         promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
