@@ -148,9 +148,7 @@ def parse_sentence(
     body = _LEADING_TIME.sub(r"\2 \1", body[offset:])
     is_question = sentence.rstrip().endswith("?")
     written_subject, predicate = ("", body) if is_question else _split(body)
-    certainties = (name for name, one in _CERTAINTIES if one.match(predicate))
-    default: Certainty = "is"
-    certainty = next(certainties, default)
+    certainties: list[Certainty] = [name for name, one in _CERTAINTIES if one.match(predicate)]
     predicate, negative, over = _without_negation(predicate)
     subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
@@ -164,7 +162,7 @@ def parse_sentence(
         values=values if any(values) else (),
         aliases=aliases_of(subject),
         polarity=not negative,
-        certainty=certainty,
+        certainty=certainties[0] if certainties else "is",
         act="forget" if forget else "end" if over or relation.ends else "tell",
         template=relation.words,
     )
