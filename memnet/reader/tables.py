@@ -184,8 +184,10 @@ def _rows(text: str, title: str) -> Iterator[list[_Cell]]:
     offset = 0
     for line in text.split("\n"):
         parts = _parts(line)
-        if len(parts) < 2:
+        if not line:
             headers = []
+        elif len(parts) < 2:
+            pass  # a title of the rows below it
         elif len(headers) != len(parts):
             headers = [text for text, _ in parts]
         else:
@@ -251,4 +253,4 @@ def _has_digit(word: str) -> bool:
 _ASKING = _stems(
     "amount can could date day give have i kind list many me much my please shall should show "
     "tell time value we year"
-)
+).union(map(_stem, _HEADERS))

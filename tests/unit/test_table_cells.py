@@ -115,6 +115,7 @@ _CROSS = {
     "Stalls": "| Monday | Tuesday | Friday\nCheese | 12 |  | 14\nHoney | 21 | 22 | 23\n"
     "Olives |  |  | 34"
 }
+_PARTS = {"Stalls": "Stall | Rent | Width\nMarket\nCheese | $5 | 2 m\nHarbour\nOlives | $7 |"}
 _UNNAMED = {
     "stalls 1": "Cheese; Monday: 12; Friday: 14",
     "stalls 2": "Honey; Monday: 21; Tuesday: 22; Friday: 23",
@@ -144,6 +145,8 @@ _UNNAMED = {
         (_CROSS, "cheese on Friday", "14"),
         (_CROSS, "cheese on Tuesday", None),
         (_CROSS, "How many olives were there on Friday?", "34"),
+        (_PARTS, "What is the rent of the olives stall?", "$7"),
+        (_PARTS, "How wide is the cheese stall?", "2 m"),
         (_UNNAMED, "How much honey on Friday?", "23"),
         (_UNNAMED, "cheese on Monday", "12"),
         (_UNNAMED, "cheese on Tuesday", None),
