@@ -155,7 +155,8 @@ def _torch() -> MiniLMEncoder:
     """An encoder that calculates by torch, as where ONNX Runtime is not installed."""
     encoder = MiniLMEncoder()
     encoder.load()
-    encoder._embedding = BertNetwork.load(checked_folder() / "model.safetensors")
+    network: Any = BertNetwork.load(checked_folder() / "model.safetensors")
+    encoder._embedding = network
     return encoder
 
 

@@ -57,8 +57,8 @@ def test_attention_equals_float64_loops_and_torch() -> None:
         np.testing.assert_allclose(attended.weights[b], weights, atol=1e-6)
     mask[0, 1, 0] = True  # torch gives NaN for a row of nothing
     expected = nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-    read = attend(scaled_dot_product_score(query, keys), values, mask).read
-    torch.testing.assert_close(read, expected)
+    attended = attend(scaled_dot_product_score(query, keys), values, mask)
+    torch.testing.assert_close(attended.read, expected)
 
 
 @given(

@@ -44,7 +44,7 @@ def _change(stored: Path, statement: str) -> None:
 
 
 def test_nothing_is_pickled_or_evaluated() -> None:
-    files = [file for room in ("memnet", "storage", "cli") for file in (_ROOT / room).rglob("*.py")]
+    files = list((_ROOT / "memnet").rglob("*.py"))
     assert len(files) > 80
     for file in files:
         for node in ast.walk(ast.parse(file.read_text())):

@@ -380,7 +380,7 @@ def _yaml(content: str) -> dict[object, object] | None:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MAX_NESTING:
                 raise ValueError("is nested too deeply")
-        values = yaml.load(content, Loader=loader)  # noqa: S506  one of the safe loaders
+        values = loader(content).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in its line {mark.line + 1}" if mark else ""
