@@ -12,7 +12,8 @@ with the share of each and why, are in ``benchmarks/reader_data``, what is held 
 ``held_out.py``. The same seed and data give the same files.
 
 general.jsonl: examples of all sets but those about documents. train.jsonl: those about documents,
-the answered ones several times, with a part of the others. dev.jsonl: 300
+the answered ones several times, with examples that differ in little from others and a part of the
+rest. dev.jsonl: 300
 about passages, and all about four collections of documents. held_out.jsonl, for confidence: about
 one in twelve questions and four other collections; "answers" are then the phrases of a right
 answer whatever its kind, none where there is no answer. documents.jsonl, single.jsonl: for
@@ -28,6 +29,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.reader_data.contrast import alone, other_subjects, unanswering, written
 from benchmarks.reader_data.controller import single_passage_questions
 from benchmarks.reader_data.documents import TIMES, document_examples
 from benchmarks.reader_data.files import Example, write_lines, write_pack
@@ -46,6 +48,8 @@ _POLAR_SETS = frozenset(
 _POLAR = 8_000
 _MULTI_HOP_TIMES = 2
 """How often each example of several passages is in a file."""
+_WRITTEN_TIMES = 2
+"""How often each example that was written as a contrast is in a file."""
 _DEV_PASSAGES = 300
 """Dev examples about passages; each costs time after every part of a pass."""
 
@@ -97,10 +101,18 @@ def prepare(
     general = list(without_held_out(parts["train"], kept))
     asked_of = [one for one in (*general, *about) if one["set"] in _POLAR_SETS]
     passages = [passage for one in asked_of for passage in one["passages"]]
-    general += without_held_out(_drawn(list(polar_examples(passages, seed)), _POLAR, chance), kept)
+    polar = _drawn(list(polar_examples(passages, seed)), _POLAR, chance)
+    general += without_held_out(polar, kept)
+    asked = list({one["question"]: one for one in about}.values())
+    contrasts = [*unanswering(asked), *alone([*asked, *polar]), *other_subjects(polar, seed)]
     return {
         "general": _drawn(general, _GENERAL, chance),
-        "train": [*about, *_drawn(general, _BESIDE_DOCUMENTS, chance)],
+        "train": [
+            *about,
+            *without_held_out(contrasts, kept),
+            *(_WRITTEN_TIMES * written()),
+            *_drawn(general, _BESIDE_DOCUMENTS, chance),
+        ],
         "dev": parts["dev"],
         "held_out": list(map(_judged, parts["held_out"])),
     }

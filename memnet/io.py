@@ -31,13 +31,36 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# What says the first is often written in the second, which holds it (WHATWG Encoding Standard).
+_SUPERSETS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+# Encodings of texts, by the names of Python's codecs; not "unicode_escape" and the like.
+_ENCODING = re.compile(
+    r"utf-(7|8|(16|32)(-[bl]e)?)|cp125\d|cp437|cp85\d|cp874|cp866|cp932|cp949|iso8859-\d+|koi8-[ru]"
+    r"|mac-(roman|cyrillic|latin2)|gb18030|hz|big5hkscs|euc_jp|iso2022_(jp|kr)\w*"
+)
+# In ISO-2022-JP, characters of two bytes each; then ASCII or one-byte katakana.
+_JIS_PAIRS = re.compile(rb"\x1b\$[@B]([^\x1b\r\n]*)")
+_JIS_SINGLES = re.compile(rb"\x1b\([BJ]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
 _LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
-# In Windows-1252 a sign such as the superscript one, in other code pages a letter.
+# In Windows-1252 a sign such as the superscript one, or a capital after a small letter; in other
+# code pages a letter. Dashes, apostrophes and dots do stand between small letters.
 _SIGN_IN_WORD = re.compile(
-    rb"[a-z\xc0-\xff][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z\xc0-\xff])"
+    rb"[a-z\xdf-\xff](?:[\x80\x82-\x84\x86-\x89\x8b\x93-\x95\x98\x99\x9b\xa1-\xa9\xab-\xb6\xb8\xb9"
+    rb"\xbb-\xbf](?=[a-z\xdf-\xff])|[\x8a\x8c\x8e\x9f\xc0-\xde])"
 )
 _HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
 # Share of the letters that stand beyond ASCII. The languages that Windows-1252 is for have 12 %;
@@ -97,8 +120,9 @@ def check_size(size: int, max_bytes: int) -> None:
 def decode(data: bytes) -> str:
     """The text of a file, every character as it stands there, without a byte order mark.
 
-    It is taken as its mark says, as UTF-8, as UTF-16 without a mark, and as Windows-1252 where
-    that is plausible. Bytes that are damaged become replacement characters.
+    It is taken as its mark says, as UTF-8, as UTF-16 without a mark, as ISO-2022-JP by its escape
+    sequences, and as Windows-1252 where that is plausible. Bytes that are damaged become
+    replacement characters.
 
     Raises:
         InputError: it is binary, or in another encoding.
@@ -109,6 +133,8 @@ def decode(data: bytes) -> str:
     if b"\0" in data:
         return _utf_16(data)
     try:
+        if _JIS_PAIRS.search(data):
+            return decode_as(data, "iso2022_jp")
         return data.decode()
     except UnicodeDecodeError as error:
         # A damaged byte among many sound ones; in other encodings few bytes go as UTF-8 by chance.
@@ -121,6 +147,31 @@ def decode(data: bytes) -> str:
         if _is_western(data):
             return data.decode("cp1252")
         raise _not_utf_8(error, ", and not Windows-1252 either") from error
+
+
+def codec_named(label: str) -> str:
+    """The codec of an encoding that a mail or page is labelled with; empty if it is none of text.
+
+    Of encodings that others extend it is the widest, as browsers take them.
+    """
+    name = re.sub(r"^x-|-[ei]$", "", label.strip().lower())
+    try:
+        name = codecs.lookup(re.sub(r"^windows-(?=\d+$)", "cp", name)).name
+    except (LookupError, ValueError):
+        return ""
+    name = _SUPERSETS.get(name, name)
+    return name if _ENCODING.fullmatch(name) else ""
+
+
+def decode_as(data: bytes, codec: str, errors: str = "strict") -> str:
+    """Text of a codec of ``codec_named``; ISO-2022-JP with the characters that Windows added."""
+    if codec.startswith("iso2022_jp"):
+        try:
+            return data.decode("iso2022_jp_ext")
+        except ValueError:
+            shifted = _JIS_PAIRS.sub(lambda run: _shift_jis(run[1]), data)
+            return _JIS_SINGLES.sub(b"", shifted).decode("cp932", errors)
+    return data.decode(codec, errors)
 
 
 def read_text(path: Path, max_bytes: int) -> str:
@@ -233,6 +284,15 @@ def _utf_16(data: bytes) -> str:
             if "\0" not in text:
                 return text
     raise _binary()
+
+
+def _shift_jis(pairs: bytes) -> bytes:
+    """Pairs of bytes of JIS X 0208 as Shift_JIS has them."""
+    shifted = bytearray()
+    for first, second in zip(pairs[::2], pairs[1::2], strict=False):
+        shifted.append((first + 1) // 2 + (0x70 if first <= 0x5E else 0xB0))
+        shifted.append(second + ((0x1F + (second >= 0x60)) if first % 2 else 0x7E))
+    return bytes(shifted)
 
 
 def _is_western(data: bytes) -> bool:

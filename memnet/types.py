@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Value(BaseModel):
@@ -176,6 +176,9 @@ AnswerKind = Literal[
 ]  # fmt: skip
 
 
+Shown = Literal["answer", "passage", "nothing"]
+
+
 class Answer(Value):
     """The answer to a question, with its evidence."""
 
@@ -199,6 +202,10 @@ class Answer(Value):
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
     as for facts, cells of tables and stories."""
     abstained: bool
+    shown: Shown = "answer"
+    """How it may be shown. "answer": as one, with its short form marked and a verdict. "passage":
+    the sentences alone, which may hold what is asked; there is no short form and no verdict.
+    "nothing": the memory does not hold the answer (``abstained``)."""
     contradiction: bool = False
     """Whether the quotes contradict each other and nothing decides between them: the answer asks
     which of them is right."""
@@ -219,6 +226,11 @@ class Answer(Value):
     """What the user should know about the models of the store, such as that one is out of date."""
     model: str
     elapsed_ms: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shows_nothing_where_abstained(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {**values, "shown": "nothing"} if values.get("abstained") else values
 
 
 class IngestReport(Value):

@@ -274,6 +274,9 @@ class ExactStore:
         return usage * math.pow(0.5, max(0.0, at - used) / half_life)
 
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
 def covers(scope: Scope, source: NewSource) -> bool:
     """Whether a source is in a scope, value by value."""
     if scope.namespace not in (None, source.namespace):
@@ -300,9 +303,13 @@ def _matches(value: Any, wanted: Any) -> bool:
         kind: Any = str if isinstance(high if low is None else low, str) else (int, float)
         if not isinstance(value, kind) or isinstance(value, bool):
             return False
+        if isinstance(high, str) and _DAY.fullmatch(high):
+            high += "~"
         return (low is None or low <= value) and (high is None or value <= high)
     if isinstance(value, bool) or isinstance(wanted, bool):
         return value is wanted
+    if isinstance(value, str) and isinstance(wanted, str) and _DAY.fullmatch(wanted):
+        return value == wanted or re.match(rf"{wanted}[T ]\d\d:", value) is not None
     return not isinstance(value, dict | list) and bool(value == wanted)
 
 

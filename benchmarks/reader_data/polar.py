@@ -104,7 +104,7 @@ def polar_examples(passages: Iterable[Mapping[str, str]], seed: int) -> Iterator
             counts[each.answer] -= 1
             if counts[each.answer] >= 0:
                 yield {
-                    "question": _as_typed(each.question, chance),
+                    "question": as_typed(each.question, chance),
                     "answers": [each.answer] if each.answer else [],
                     "quotes": [each.quote] if each.answer else [],
                     "passages": [dict(one)],
@@ -189,7 +189,7 @@ def _other_numbers(number: str, question: str, text: str) -> list[str]:
     return others or ([str(2 * int(number) + 1)] if number.isdigit() else [])
 
 
-def _as_typed(question: str, chance: random.Random) -> str:
+def as_typed(question: str, chance: random.Random) -> str:
     """A question as people type them: in the first person, without marks or capitals."""
     if chance.random() < 1 / 2:
         for word, own in _SECOND_PERSON:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from memnet.cli.output import collapse_spaces, shorten, show_note, source_name, text_line
 from memnet.errors import one_line
+from memnet.text.citations import NOT_SURE
 from memnet.text.dates import local_time
 from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Answer, Candidate, Change, Eviction, Evidence, Quote, SlotWeight, Statement
@@ -83,10 +84,10 @@ def _show_result(console: Console, answer: Answer) -> None:
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
     elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
-        if answer.candidates and answer.confidence is not None:
-            guess = text_line(answer.candidates[0].text)
-            console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
         console.print("Nearest to the question:" if answer.evidence else _NOTHING)
+    elif answer.shown == "passage":
+        console.print(f"{NOT_SURE}:")
+        console.print(_answer_text(console, answer, shown))
     else:
         shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
         line = _answer_text(console, answer, shown)
@@ -111,7 +112,7 @@ def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -
     short = text_line(answer.short or "")
     start = text.find(short) if answer.kind == "value" and short != text else -1
     if start < 0 or not short:
-        return Text(text, style="bold")
+        return Text(text, style="bold" if answer.shown == "answer" else "")
     return Text.assemble(text[:start], _mark(console, short), text[start + len(short) :])
 
 

@@ -17,6 +17,7 @@ from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Passage, Reader
+from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
@@ -92,16 +93,20 @@ class TextAnswers:
             self._on_read(retrieval.attention_to(used))
         abstained = prediction.abstained or not prediction.candidates
         answer = None if abstained else prediction.candidates[0]
-        shown = prediction.shown if day is None else f"{day}. {prediction.shown}"
+        promised = prediction.promised
+        verdict = prediction.kind in ("yes", "no")
+        kind = "statement" if verdict and not promised else prediction.kind
+        shown = prediction.shown if day is None or not promised else f"{day}. {prediction.shown}"
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
         evidence = evidence[:top_k]
         return Answer(
             question=question.text,
-            kind="none" if abstained else prediction.kind,
+            kind="none" if abstained else kind,
             answer=None if answer is None else shown,
-            short=None if answer is None else day or prediction.short,
+            short=None if answer is None or not promised else day or prediction.short,
+            shown="answer" if promised else "passage",
             quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
             units=tuple(map(_public, prediction.attended)),
             confidence=prediction.confidence,
@@ -218,7 +223,7 @@ class TextAnswers:
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
             threshold = max(threshold, needed)
-        return judged(prediction, loaded.calibration, threshold)
+        return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
 
     def _read_spans(
         self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
@@ -235,9 +240,10 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, passages, reader, retrieval.look_up)
-        return predict_spans(
+        prediction = predict_spans(
             text, first, reading.result(), resolved, further, compared, self._config.answer.rules
         )
+        return prediction if compared else read_alone(text, prediction, reader)
 
 
 def _public(quotation: Quotation) -> Quote:

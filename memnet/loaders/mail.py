@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
 from email.errors import HeaderParseError
@@ -12,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from memnet.errors import InputError, Problem
+from memnet.io import codec_named, decode, decode_as
 from memnet.loaders.document import (
     BlockKind,
     DocumentBuilder,
@@ -33,6 +35,9 @@ _HEADER = re.compile(rb"[!-9;-~]{1,100}:[ \t\r\n]?")
 _PREFIX = re.compile(
     r"^(?:(?:Re|Fwd?|Aw|Wg|Sv|Vs|Antw|Tr|Rif|Odp)(?:\[\d+\])?:\s*)+", re.IGNORECASE
 )
+# Codecs whose texts may go as UTF-8 by chance: of characters of several bytes each.
+_WIDE = re.compile(r"(?!utf-8)utf-|gb|hz|big5|cp9[34]|euc_|iso2022")
+_NOT_ASCII = re.compile(r"([^\x00-\x7f]+[ \t]*)")
 _Mail: TypeAlias = "Message[str, str]"
 _MAX_DEPTH = 5  # of messages attached to messages
 _MAX_PARTS = 1000  # of one message
@@ -91,9 +96,19 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             yield Problem(f"{file.name}#{number}", str(_damaged(error)))
 
 
+class _Policy(policy.Compat32):
+    """Headers with bytes beyond ASCII as the text that these are."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002
+        return _text(value.encode("utf-8", "surrogateescape"), None)
+
+
+_POLICY = _Policy()
+
+
 def _parsed(raw: bytes) -> _Mail:
     try:
-        return message_from_bytes(raw, policy=policy.compat32)
+        return message_from_bytes(raw, policy=_POLICY)
     except (RecursionError, ValueError, LookupError) as error:
         raise _damaged(error) from error
 
@@ -163,11 +178,15 @@ def _header(message: _Mail, key: str) -> str:
 
 def _decoded(value: str) -> str:
     value = value[:_MAX_HEADER]
-    try:
-        parts = decode_header(value)
-    except (HeaderParseError, ValueError):
-        parts = [(value, None)]
-    words = (part if isinstance(part, str) else _text(part, charset) for part, charset in parts)
+    words = []
+    for run in _NOT_ASCII.split(value):  # which stand there as they are, though none should
+        try:
+            parts = decode_header(run) if run.isascii() else [(run, None)]
+        except (HeaderParseError, ValueError):
+            parts = [(run, None)]
+        words += [
+            part if isinstance(part, str) else _text(part, charset) for part, charset in parts
+        ]
     return one_line(well_formed("".join(words)))
 
 
@@ -263,15 +282,19 @@ def _content(part: _Mail) -> str:
 
 
 def _text(data: bytes, charset: str | None) -> str:
-    """Bytes as text: by their charset, UTF-8 if they are valid, or else Windows-1252."""
-    # What says US-ASCII or Latin-1 is often one of the others.
-    named = charset if charset and charset.lower() not in ("us-ascii", "iso-8859-1") else "utf-8"
-    for encoding in (named, "utf-8"):
-        try:
-            return data.decode(encoding)
-        except (LookupError, ValueError, TypeError):
-            continue
-    return data.decode("cp1252", "replace")
+    """Bytes as text: by their charset or as UTF-8; without a charset as ``memnet.io.decode``."""
+    codec = codec_named(charset or "")
+    if _WIDE.match(codec):
+        with suppress(ValueError):
+            return decode_as(data, codec)
+    # What goes as UTF-8 is hardly ever text of a code page with one byte for each character.
+    with suppress(ValueError):
+        return data.decode()
+    if codec and codec != "utf-8":
+        return decode_as(data, codec, "replace")
+    with suppress(InputError):
+        return decode(data)
+    return data.decode("utf-8", "replace")
 
 
 def _add_part(builder: DocumentBuilder, part: _Mail) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from memnet.text.citations import source_url
-from memnet.types import AnswerKind, Change, Evidence, Source, SourceKind
+from memnet.types import AnswerKind, Change, Evidence, Shown, Source, SourceKind
 
 
 class Passage(BaseModel):
@@ -46,6 +46,7 @@ class AskResult(BaseModel):
     short: str | None  # the shortest span that answers
     kind: AnswerKind
     abstained: bool
+    shown: Shown  # "answer", or "passage" for sentences that may answer, or "nothing"
     contradiction: bool  # the quotations contradict each other and nothing decides between them
     confidence: float | None  # calibrated probability that it is right; null if not calibrated
     values: list[str]  # all values, if facts answer

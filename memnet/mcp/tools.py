@@ -134,7 +134,9 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
         )
         result = results.AskResult(
-            **answer.model_dump(include={"answer", "short", "kind", "abstained", "confidence"}),
+            **answer.model_dump(
+                include={"answer", "short", "kind", "abstained", "shown", "confidence"}
+            ),
             contradiction=answer.contradiction,
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[

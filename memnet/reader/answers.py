@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memnet.config import AnswerConfig
-from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, signals_of
+from memnet.reader.codes import NamedUnits, named_units
+from memnet.reader.confidence import (
+    STEM_LETTERS,
+    Calibration,
+    Signals,
+    promise_of,
+    signals_of,
+)
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
 from memnet.reader.passages import (
@@ -29,20 +36,23 @@ from memnet.reader.quotes import (
     with_close_unit,
 )
 from memnet.reader.spans import Reading
+from memnet.text.english import is_foreign
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10
 _MAX_UNITS = 5
-# Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
-# put in the place of a phrase.
+# Factor of what can hardly be the answer: yes to "who", words of the question itself, what was put
+# in the place of a phrase, and what is said of another code than the question's.
 _UNLIKELY = 0.1
+# An auxiliary at the start or after a comma; or ", right?" at the end.
 _ASKS_WHETHER = re.compile(
-    r"\W{0,9}+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
+    r"(?:\W{0,9}+|.{0,200}, (?:and |or |but |so )?)"
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must|shall"
+    r"|am)(?:n['’]t)?\b|.{0,300}, (?:right|correct)\W{0,9}$",
     re.IGNORECASE,
 )
 _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
-_ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
 _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
 _NUMBER = re.compile(r"\d")
 # Kinds whose answer is a quotation, whether there is a short one in it or not.
@@ -59,7 +69,9 @@ class Prediction(NamedTuple):
     kind: AnswerKind = "none"  # Of the best candidate
     confidence: float | None = None
     abstained: bool = False  # Whether the memory does not hold the answer, whatever the candidates
+    promised: bool = True  # Whether it is shown as an answer, not as sentences that may help
     signals: Signals | None = None  # Of the confidence; None without a reader of spans
+    outcome: float | None = None  # Probability of the comparison that decides, if one does
     resolved: tuple[Resolved, ...] = ()  # The question after each answer to a part of it
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
@@ -71,7 +83,7 @@ class Prediction(NamedTuple):
         text = "\n".join(quotation.text for quotation in self.quotes)
         if not self.candidates:
             return ""
-        if self.kind in ("yes", "no"):
+        if self.kind in ("yes", "no") and self.promised:
             word = self.candidates[0].text.capitalize()
             return f"{word}: {text}" if text else word
         return text or self.candidates[0].text
@@ -98,7 +110,8 @@ def predict_spans(
     """
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
-    found = list(_attended(reading, passages, 1 - last.probability if last else 1.0))
+    named = named_units(question, passages)
+    found = list(_attended(reading, passages, 1 - last.probability if last else 1.0, named))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
     attested = 1.0
@@ -112,7 +125,7 @@ def predict_spans(
     if compared is not None:
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
-    attended = attend_units(reading, passages)
+    attended = attend_units(reading, passages, named)
     kind = _kind(best, reading, bool(resolved) or compared is not None, attended)
     most = most_attended(attended, passages, _MAX_UNITS)
     short = best[:1]
@@ -135,8 +148,9 @@ def predict_spans(
             quoted=quoted,
             short=kind not in _QUOTED,
             # What a quotation denies is said by it: only a span is wrong for it.
-            attested=attested if kind == "value" else 1.0,
+            attested=0.0 if named and named.missing else attested if kind == "value" else 1.0,
         ),
+        outcome=best[0].score if compared is not None and _agrees(best[0], compared) else None,
         resolved=tuple(resolved),
         quotes=quotes,
         short=short[0].text if short else None,
@@ -203,22 +217,25 @@ def _quotes(
 
 
 def _attended(
-    reading: Reading, passages: Sequence[RankedSlot], weight: float
+    reading: Reading, passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
 ) -> Iterator[Candidate]:
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     for span in reading.spans:
-        attention = passages[span.passage].attention
-        yield span_candidate(span, passages, weight * attention / highest)
+        own = weight * passages[span.passage].attention / highest
+        if named is not None and not named.hold(span.passage, span.start, span.end):
+            own *= _UNLIKELY
+        yield span_candidate(span, passages, own)
 
 
 def asks_whether(question: str) -> bool:
     """Whether yes or no may answer: "Did Ann sail?", "Ann and Bo, are they poets?".
 
     Of 257 questions about documents that the reader had not seen, 17 of those that ask for
-    something else were answered with yes or no without it.
+    something else were answered with yes or no without it. "Was ist" and the like are of another
+    language, for which the reader gives no verdict.
     """
-    return _ASKS_WHETHER.match(question) is not None or not _ASKS_FOR.search(question)
+    return _ASKS_WHETHER.match(question) is not None and not is_foreign(question)
 
 
 def _merged(question: str, found: Iterable[Candidate], resolved: str) -> list[Candidate]:
@@ -267,6 +284,10 @@ def _outcome(compared: Compared) -> Candidate:
     return slot_candidate(slot, start, start + len(compared.answer), compared.probability)
 
 
+def _agrees(candidate: Candidate, compared: Compared) -> bool:
+    return normalise(candidate.text) == normalise(compared.answer)
+
+
 def _support(
     question: str,
     candidates: Sequence[Candidate],
@@ -281,24 +302,39 @@ def _support(
     if not candidates:
         return ()
     best = candidates[0]
-    if compared is not None and normalise(best.text) == normalise(compared.answer):
+    if compared is not None and _agrees(best, compared):
         return compared.passages
     own = tuple(item for item in (*passages, *others) if item.slot.id == best.evidence)[:1]
     named = own or tuple(passages[index] for index in passages_named(question, passages))
     return named or tuple(passages)
 
 
-def judged(prediction: Prediction, calibration: Calibration | None, threshold: float) -> Prediction:
-    """A prediction with its confidence, if there is a calibration, and whether that is too low.
+def judged(
+    prediction: Prediction,
+    calibration: Calibration | None,
+    threshold: float,
+    promise: float | None = None,
+) -> Prediction:
+    """A prediction with its confidence, if there is a calibration, and how it may be shown.
 
-    Without one the probability that the passages hold an answer is compared with the threshold.
+    It is shown at all from ``threshold`` on, and as an answer from ``promise``, None for that of
+    the calibration. Without one the probability that the passages hold an answer is compared.
     """
     signals = prediction.signals
     if signals is None:
         return prediction
     confidence = None if calibration is None else calibration.confidence(signals)
+    if confidence is not None and prediction.outcome is not None:
+        # A comparison has a probability of its own: what it looked up was read right.
+        confidence = max(confidence, min(1.0, prediction.outcome))
     certainty = signals.answerable if confidence is None else confidence
-    return prediction._replace(confidence=confidence, abstained=certainty < threshold)
+    if promise is None:
+        promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
+    return prediction._replace(
+        confidence=confidence,
+        abstained=certainty < threshold,
+        promised=prediction.promised and certainty >= promise,
+    )
 
 
 def rank_sentences(

@@ -22,7 +22,7 @@ from memnet.encoders.weights import (
     load_tokenizer,
 )
 from memnet.errors import ModelError
-from memnet.reader.confidence import FEATURES, Calibration
+from memnet.reader.confidence import FEATURES, PROMISES, Calibration
 from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
 
 
@@ -134,7 +134,9 @@ def copy_reader(folder: Path, out: Path) -> None:
 def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str, Any]) -> None:
     """Save a calibration in its reader's folder; ModelError if that can't be written."""
     weights = np.array(calibration.weights, np.float64)
-    save_checkpoint(folder, _CONFIDENCE, {"weights": weights}, {"trained": dict(notes)})
+    promises = np.array([calibration.promises[kind] for kind in PROMISES], np.float64)
+    tensors = {"weights": weights, "promises": promises}
+    save_checkpoint(folder, _CONFIDENCE, tensors, {"trained": dict(notes)})
 
 
 def load_calibration(folder: Path) -> Calibration | None:
@@ -142,14 +144,16 @@ def load_calibration(folder: Path) -> Calibration | None:
     if not (folder / f"{_CONFIDENCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, _CONFIDENCE)
-    weights = tensors.get("weights", np.zeros(0))
-    if weights.shape != (FEATURES,) or not bool(np.isfinite(weights).all()):
+    found = [tensors.get(name, np.zeros(0)) for name in ("weights", "promises")]
+    shapes, expected = [one.shape for one in found], [(FEATURES,), (len(PROMISES),)]
+    if shapes != expected or not all(np.isfinite(one).all() for one in found):
         raise ModelError(
-            f"the calibration in {folder} has weights of shape {weights.shape}, expected "
-            f"finite ones of shape ({FEATURES},); delete its {_CONFIDENCE}.json and make it again "
-            "with 'memnet train confidence'"
+            f"the calibration in {folder} has arrays of shapes {shapes}, expected finite ones of "
+            f"{expected}; delete its {_CONFIDENCE}.json and make it again with "
+            "'memnet train confidence'"
         )
-    return Calibration(weights.tolist())
+    weights, promises = (one.tolist() for one in found)
+    return Calibration(weights, dict(zip(PROMISES, promises, strict=True)))
 
 
 _POSITIONS = 512

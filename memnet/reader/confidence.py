@@ -2,18 +2,21 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading
 from memnet.text.english import overlapping
 from memnet.text.names import normalise, stems
-from memnet.types import Candidate
+from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
 _MAX_LOGIT = 30.0
-FEATURES = 10
+FEATURES = 12
+# Kinds of answers whose confidence is promised apart: short ones, yes or no, and quotations.
+Promise = Literal["value", "verdict", "quoted"]
+PROMISES: tuple[Promise, ...] = get_args(Promise)
 STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
@@ -35,6 +38,8 @@ class Signals(NamedTuple):
     rank: int  # Of the passage that the answer stands in, from 0
     quoted: float = 0.0  # Attention of the last hop to the units that are shown, 0..1
     short: bool = True  # Whether there is a short answer
+    support: float = 0.5  # That what is quoted answers, by the reader from it alone
+    verdict: bool = False  # Whether it answers with yes or no
     # Share of what was read that no passage denies, 0..1; no feature, but a factor
     attested: float = 1.0
 
@@ -51,6 +56,8 @@ class Signals(NamedTuple):
             math.log1p(self.rank),
             _logit(self.quoted),
             float(self.short),
+            _logit(self.support),
+            float(self.verdict),
         )
 
 
@@ -60,14 +67,26 @@ class Calibration:
     Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
     """
 
-    def __init__(self, weights: Sequence[float]) -> None:
+    def __init__(self, weights: Sequence[float], promises: Mapping[Promise, float]) -> None:
+        """Take the weights of the features and, by kind, what is needed to be shown as an answer.
+
+        Below that confidence the sentences alone are shown.
+        """
         self.weights = tuple(weights)
+        self.promises = dict(promises)
 
     def confidence(self, signals: Signals) -> float:
         """The probability, 0..1."""
         pairs = zip(self.weights, signals.features(), strict=True)
         logit = sum(weight * feature for weight, feature in pairs)
         return signals.attested / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
+
+
+def promise_of(kind: AnswerKind) -> Promise:
+    """The group of a kind of answer."""
+    if kind in ("yes", "no"):
+        return "verdict"
+    return "value" if kind in ("value", "table") else "quoted"
 
 
 def _logit(probability: float) -> float:

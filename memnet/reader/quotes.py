@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memnet.reader.codes import NamedUnits
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading, ReadWord
 from memnet.text.english import Unit, units
@@ -28,6 +29,7 @@ _APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list 
 # about five collections that the reader had not learned from, what is shown answers 1.7 % more.
 _CLOSE = 0.3
 _FLOOR = 1e-9
+_OTHER_CODE = 8.0  # Logits by which a unit about another code than the question's counts less
 _MANY = ("list", "steps")
 _MAX_CANDIDATES = 3
 
@@ -62,23 +64,33 @@ class Quotation(NamedTuple):
         return same and self.start < other.end and other.start < self.end
 
 
-def attend_units(reading: Reading, passages: Sequence[RankedSlot]) -> list[AttendedUnit]:
+def attend_units(
+    reading: Reading, passages: Sequence[RankedSlot], named: NamedUnits | None = None
+) -> list[AttendedUnit]:
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
+
+    Where units are ``named`` by codes of the question, others have ``_OTHER_CODE`` less.
 
     Source: Miller et al. 2016, equation 2 (key addressing), with the log of the attention to the
     passage added to the score.
     """
     highest = max((item.attention for item in passages), default=0.0) or 1.0
-    logits = [
-        one.logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
+    own = [
+        one.logit
+        if named is None or named.hold(one.passage, one.unit.start, one.unit.end)
+        else one.logit - _OTHER_CODE
         for one in reading.units
+    ]
+    logits = [
+        logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
+        for one, logit in zip(reading.units, own, strict=True)
     ]
     peak = max((0.0, *logits))
     scores = [math.exp(logit - peak) for logit in logits]
     total = math.exp(-peak) + sum(scores)
     return [
-        AttendedUnit(one.passage, one.unit, one.logit, score / total, one.words)
-        for one, score in zip(reading.units, scores, strict=True)
+        AttendedUnit(one.passage, one.unit, logit, score / total, one.words)
+        for one, logit, score in zip(reading.units, own, scores, strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
+from memnet.statements.asked import decided, what_was, without_others
 from memnet.statements.judge import columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import (
@@ -22,6 +23,7 @@ from memnet.statements.presentation import (
     without_ended,
 )
 from memnet.statements.reading import Piece, StatementReader
+from memnet.statements.things import parts_with
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.dates import local_time
@@ -43,7 +45,6 @@ _LEXICAL = 0.3  # Weight of the words that a question shares with a statement, b
 # that was told is read, it is worth nothing: -1.7 points on 688 questions held out.
 _PRIOR = 0.5
 _UNREAD = 1e-6  # Probability of a piece that another reading does not have among its likeliest
-
 
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORECASE)
@@ -82,6 +83,7 @@ class StatementAnswers:
         with self.store.reading():
             found = self._find(question, dated, hops, scope, network)
             prior = weights_in_time(question, found.told, scope.moment())
+            prior *= what_was(question, found.told, scope.moment())
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
@@ -95,6 +97,7 @@ class StatementAnswers:
             if held is not None and not _asks_what_was(question):
                 ended = self._ended(found, held, network)
         if reading is not None:
+            reading = decided(question, found.told, reading, scope.moment())
             reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
@@ -133,6 +136,7 @@ class StatementAnswers:
         holding = [one for one in read if not _has_ended(one, scope)][:_HOLDING]
         told = list({one.id: one for one in (*holding, *read)}.values())[:_READ]
         told = without_plans(question, told, scope.moment())
+        told = without_others(question, told, scope.moment())
         weights = self._attention(question, vector, told)
         best = list(range(len(told)))
         if not chosen:
@@ -173,7 +177,11 @@ class StatementAnswers:
             if one.valid_from <= held
             and (columns_of(one).negative or network.manner(one.text).negative > 0)
         }
-        return [Ended(one, other) for one, other in pairs if other.id in denying]
+        return [
+            Ended(one, other)
+            for one, other in pairs
+            if other.id in denying or parts_with(other, one)
+        ]
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).

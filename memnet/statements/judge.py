@@ -1,5 +1,6 @@
 """What a new statement does to earlier ones, by rules and by the statement network."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,15 +13,30 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import has_known_verb, stems
-from memnet.statements.protocol import Judgement, Label, StatementJudge, predicate_of
+from memnet.statements.parsing import has_known_verb, is_over, stems
+from memnet.statements.protocol import (
+    Judgement,
+    Label,
+    ParsedStatement,
+    StatementJudge,
+    predicate_of,
+)
 from memnet.statements.relations import Relation, relation_of
+from memnet.statements.things import about_other_things, parts_with
 from memnet.statements.times import dated_passage, overlap
 from memnet.storage import Told
 from memnet.text.dates import DateRange, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
 from memnet.text.relative import times_in
+
+# Verbs of which one and another exclude each other, where both are about the same.
+_LIKING = re.compile(
+    r"(?:(?:likes?|loves?|enjoys?|adores?|(?:is|are|am) fond of)|"
+    r"(?P<dislikes>hates?|dislikes?|detests?|loathes?|can not (?:stand|bear)))\b"
+    r"(?: (?:to )?(?:drink|eat)(?:ing)?\b)? ?",
+    re.IGNORECASE,
+)
 
 
 class Columns(NamedTuple):
@@ -30,6 +46,7 @@ class Columns(NamedTuple):
     aliases: frozenset[str]  # Other names of the subject, normalised
     relation: Relation
     words: tuple[str, ...]  # Stems of what it says of its subject: equal if the same word for word
+    liked: tuple[str, ...]  # Stems of what its subject likes or dislikes; empty for anything else
     negative: bool
 
 
@@ -80,6 +97,7 @@ class RuleJudge:
         exclusive = mask(lambda one: own.relation.shares_aspect(one.relation))
         same_value = mask(lambda one: own.relation.same_value(one.relation))
         same_words = same_subject & mask(lambda one: own.words == one.words)
+        same_liked = same_subject & mask(lambda one: bool(one.liked) and own.liked == one.liked)
         same_aspects = mask(lambda one: own.relation.aspects == one.relation.aspects)
         opposite = mask(lambda one: own.negative != one.negative)
         relations = np.array([one.relation_vector for one in earlier], np.float32)
@@ -89,7 +107,7 @@ class RuleJudge:
         excluded = exclusive & (weights[:-1] > weights[-1])
         same = same_words | (excluded & same_value)
         other_days = _on_other_days(new, earlier, same)
-        repeated, contradicted = same & ~opposite, same & opposite
+        repeated, contradicted = same & ~opposite, (same | same_liked) & opposite
         if new.act != "forget":
             repeated &= ~other_days
         replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
@@ -105,14 +123,14 @@ class RuleJudge:
             affected = repeated & (same_words if repeats_words else same_aspects)
         with np.errstate(all="ignore"):
             beside_empty = weights[:-1] / (weights[:-1] + weights[-1])
-        certainty = np.where(same_words, 1.0, beside_empty)
+        certainty = np.where(same_words | same_liked, 1.0, beside_empty)
         probabilities = np.zeros((len(earlier), len(Label)), np.float32)
         probabilities[affected, label] = certainty[affected]
         probabilities[:, Label.NONE] = 1 - probabilities.sum(axis=1)
         return Judgement(probabilities, np.zeros(len(earlier), np.bool_))
 
 
-def columns_of(told: Told) -> Columns:
+def columns_of(told: Told | ParsedStatement) -> Columns:
     """What the rules see in the columns of a statement."""
     return _columns(
         told.subject, told.aliases, predicate_of(told.relation, told.values), told.polarity
@@ -139,12 +157,15 @@ def _relative_days(told: Told) -> tuple[DateRange, ...]:
 @lru_cache(maxsize=10_000)
 def _columns(subject: str, aliases: tuple[str, ...], predicate: str, polarity: bool) -> Columns:
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
+    liking = _LIKING.match(predicate)
+    dislikes = liking is not None and liking["dislikes"] is not None
     return Columns(
         about=subject_symbol(subject) or normalise(predicate),
         aliases=frozenset(map(subject_symbol, aliases)),
         relation=relation,
         words=stems(predicate),
-        negative=not polarity or relation.ends,
+        liked=stems(predicate[liking.end() :]) if liking else (),
+        negative=not polarity or relation.ends or dislikes,
     )
 
 
@@ -195,7 +216,7 @@ class LearnedJudge:
         """As ``StatementJudge.judge``."""
         by_rules = self.rules.judge(new, earlier)
         is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
-        network = self.reader.load() if is_read else None
+        network = self.reader.load() if is_read and not is_over(new) else None
         if network is None:
             return by_rules
         same_subject = same_subjects(columns_of(new), [columns_of(one) for one in earlier])
@@ -219,6 +240,11 @@ class LearnedJudge:
             if not undecided[index]:
                 continue  # the rules see less, but are right more often
             if not same_subject[index] and _happened_apart(new, earlier[index]):
+                continue
+            if about_other_things(new, earlier[index]):
+                continue
+            if parts_with(new, earlier[index]):
+                labels[index] = np.eye(len(Label), dtype=np.float32)[Label.END]
                 continue
             threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
             label, probability = _change(read.changes[row], new, earlier[index], threshold)

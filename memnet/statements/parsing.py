@@ -40,7 +40,10 @@ _LEADING_TIME = re.compile(
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
-    r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really)\b\s*",
+    r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really)\b\s*|"
+    # "My current doctor" is who my doctor is.
+    r"\b(?:(?<=my )|(?<=our )|(?<=his )|(?<=her )|(?<=their )|(?<=['’]s ))"
+    r"(?:(?:current|present)\s+(?=\w)|new\s+(?=favou?rite))",
     re.IGNORECASE,
 )
 _CONTRACTIONS = (
@@ -54,6 +57,7 @@ _CONTRACTIONS = (
 # How a predicate is negated, and whether that says that it was true before.
 _NEGATIONS = (
     (re.compile(r"(?:(is|are|am) )?no longer\s+(\S.*)", re.IGNORECASE), True),
+    (re.compile(r"()used to\s+(\S.*)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
     (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(\S.*)", re.IGNORECASE), False),
     (re.compile(r"(?:(has|have) )?never\s+(\S.*)", re.IGNORECASE), False),
@@ -63,6 +67,8 @@ _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("planned", re.compile(r"(?:will|shall|(?:is|are|am) going to|plans? to)\b", re.IGNORECASE)),
     ("was", re.compile(r"(?:was|were|used to|had been)\b", re.IGNORECASE)),
 )
+# Something else is said after what "used to be".
+_GOES_ON = re.compile(r"\b(?:and|but|now|today|until|so)\b", re.IGNORECASE)
 _POSSESSIVES = frozenset("my our your his her their".split())
 _ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
@@ -88,11 +94,14 @@ _ASKS = re.compile(
 )
 _MAX_SUBJECT_WORDS = 8
 # Conjunctions of two clauses.
-_JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
+_JOINT = re.compile(
+    r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++|,\s++(?=\w+ used to\b))", re.IGNORECASE
+)
 _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
 _MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
+_NUMBER_OF = re.compile(r" \d+(?= [a-z])")  # Tells one thing from others of its kind
 # Separator of two subjects of one sentence.
 _JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 
@@ -115,8 +124,9 @@ class RuleParser:
                 )
             for first, last, subject in _clauses(text[start:end]):
                 clause = text[start + first : start + last]
-                begin, until = limits_of(clause, at)
                 statement = parse_sentence(clause, start + first, topic, subject)
+                # What "used to be" is over by the time of the telling.
+                begin, until = (None, at) if is_over(statement) else limits_of(clause, at)
                 parsed.append(replace(statement, valid_from=begin, valid_until=until))
                 if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
                     topic = parsed[-1].subject
@@ -138,6 +148,9 @@ def parse_sentence(
     body = _LEADING_TIME.sub(r"\2 \1", body[offset:])
     is_question = sentence.rstrip().endswith("?")
     written_subject, predicate = ("", body) if is_question else _split(body)
+    certainties = (name for name, one in _CERTAINTIES if one.match(predicate))
+    default: Certainty = "is"
+    certainty = next(certainties, default)
     predicate, negative, over = _without_negation(predicate)
     subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
@@ -151,7 +164,7 @@ def parse_sentence(
         values=values if any(values) else (),
         aliases=aliases_of(subject),
         polarity=not negative,
-        certainty=next((name for name, one in _CERTAINTIES if one.match(predicate)), "is"),
+        certainty=certainty,
         act="forget" if forget else "end" if over or relation.ends else "tell",
         template=relation.words,
     )
@@ -184,7 +197,8 @@ def _subject_after(before: ParsedStatement, rest: str) -> str | None:
     if has_known_verb(before):
         if starts_relation(rest, 0):
             return before.subject if before.polarity else None
-        if has_known_verb(parse_sentence(rest, topic=before.subject)):
+        after = parse_sentence(rest, topic=before.subject)
+        if has_known_verb(after) or is_over(after):
             return ""
     person, again = _PERSON.match(before.text), _PERSON.match(rest)
     # "He told me that she and I are friends" is one clause.
@@ -197,6 +211,12 @@ def _subject_after(before: ParsedStatement, rest: str) -> str | None:
 def has_known_verb(parsed: ParsedStatement | Told) -> bool:
     """Whether rules have found a subject and a verb that they know."""
     return bool(parsed.subject) and starts_relation(predicate_of(parsed.relation, parsed.values), 0)
+
+
+def is_over(parsed: ParsedStatement | Told) -> bool:
+    """Whether a statement says only what its subject used to be or do."""
+    over = parsed.act == "end" and parsed.certainty == "was"
+    return over and bool(parsed.subject) and _GOES_ON.search(parsed.text) is None
 
 
 def aliases_of(subject: str) -> tuple[str, ...]:
@@ -297,7 +317,7 @@ class LearnedParser:
 def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> ParsedStatement:
     """A sentence that rules have parsed; where the network finds another subject, by its tags."""
     text = parsed.text
-    if parsed.act == "forget" or text.rstrip().endswith("?"):
+    if parsed.act == "forget" or text.rstrip().endswith("?") or is_over(parsed):
         return parsed
     if has_known_verb(parsed):
         # By a verb that they know, rules are right; what they find is all of it, in its order. Only
@@ -334,6 +354,10 @@ def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
     for other_start, other_end in tagged.subjects[1:]:
         if _JOINS.fullmatch(text[end:other_start]):
             end = other_end
+    number = _NUMBER_OF.match(text, end)
+    # "Crate 12 leaks" is about crate 12, "rye loaf 4 euros" is not about loaf 4.
+    if number and not any(a <= number.end() + 1 < b for a, b in tagged.values):
+        end = number.end()
     return start, end
 
 

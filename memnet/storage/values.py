@@ -1,6 +1,7 @@
 """What goes into a store and comes out of it, and what a search covers, as plain values."""
 
 import math
+import re
 import reprlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -322,7 +323,10 @@ _LEARNED = (
 )
 _TOLD = f" AND (slot.valid_from IS NULL OR NOT {_LEARNED})"
 _ENDS = ("from", "to")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MetadataCondition = Callable[[str, Any], tuple[str, list[Any]]]
+DAY_OF_TIME = "substr({0}, 11, 1) IN ('T', ' ') AND substr({0}, 14, 1) = ':' AND substr({0}, 1, 10)"
+"""SQL for the day of a text such as "2024-03-01T10:00:00Z"; to be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +343,8 @@ class Scope:
       "to": 2000}}``. Numbers compare with numbers. Strings compare with strings by code points,
       which orders ISO dates: ``{"date": {"from": "1990-01-01", "to": "2000-12-31"}}``.
 
+    A day covers all of its times, as they are written: "2024-03-01" those such as
+    "2024-03-01T10:00:00Z", as a value and as the end of a range.
     Metadata that is a list matches if one of its elements does. A source without the key matches
     no condition on it; all conditions must hold.
     """
@@ -418,13 +424,25 @@ class Scope:
             statement += f" AND ({of_kinds} OR {_LEARNED})" if self.learned else f" AND {of_kinds}"
             parameters += stored
         for key, wanted in (self.where or {}).items():
-            condition, values = metadata(key, wanted)
+            condition, values = metadata(key, _to_its_end(wanted))
             statement += f" AND {condition}"
             parameters += values
         return statement, parameters
 
 
 EVERYWHERE = Scope()
+
+
+def days_among(values: Sequence[Any]) -> list[str]:
+    """The values that are days in ISO form."""
+    return [value for value in values if isinstance(value, str) and _DAY.fullmatch(value)]
+
+
+def _to_its_end(wanted: Any) -> Any:
+    """A condition, in which a range that ends on a day ends after the times of that day."""
+    if isinstance(wanted, Mapping) and days_among([wanted.get("to")]):
+        return {**wanted, "to": f"{wanted['to']}~"}
+    return wanted
 
 
 def _is_text(value: Any) -> bool:

@@ -54,6 +54,7 @@ def _range(first: str, last: str) -> str:
 # What the address of a source without one of its own begins with.
 SOURCE_SCHEME = "memnet://source/"
 NO_ANSWER = "The memory does not hold the answer."
+NOT_SURE = "Not sure; this may answer"
 _MAX_FACTS = 5  # Pieces of evidence that are listed below values of facts, unless more are cited
 _MAX_NEAREST = 3  # Pieces of evidence that are named where there is no answer
 
@@ -90,9 +91,9 @@ def answer_text(answer: Answer) -> CitedText:
         return _facts_text(answer)
     evidence = {item.id: item for item in answer.evidence}
     cited: list[Evidence] = []
-    parts: list[str] = []
+    parts = [f"{NOT_SURE}:\n"] if answer.shown == "passage" else []
     citations: list[Citation] = []
-    last = length = 0
+    last, length = 0, sum(map(len, parts))
     for piece in answer.quotes:
         start = answer.answer.find(piece.text, last)
         item = evidence.get(piece.evidence)
@@ -147,9 +148,6 @@ def _number(item: Evidence, cited: list[Evidence]) -> int:
 
 def _no_answer(answer: Answer) -> str:
     lines = [NO_ANSWER]
-    if answer.candidates and answer.confidence is not None:
-        guess = _line(answer.candidates[0].text)
-        lines.append(f"Best guess: {guess} (confidence {answer.confidence:.2f})")
     if answer.unknown_words:
         lines.append(f"The model {answer.model} does not know: {', '.join(answer.unknown_words)}.")
     nearest = dict.fromkeys(_heading(item) for item in answer.evidence)

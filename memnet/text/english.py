@@ -45,6 +45,16 @@ _STOP_WORDS = frozenset(
     those to was we were what when where which who whom whose why with you your
     """.split()
 )
+# Function words of German, Dutch, French, Spanish, Italian and Portuguese that are none in English.
+_FOREIGN = frozenset(
+    """
+    au auf aux com como con dans das de del della dem den der des di die du een ein eine einem
+    einen einer el elle en er es est et für gibt hat het ich il im ist kann kostet la las le les
+    lo los mit más na nach nel nicht niet não o os para par pas per por pour qu que qui sie sind
+    son sont sur um un una und une uno van vom von war welche wer werden wie wird wo wurde wurden
+    y zu zum zur é è
+    """.split()
+)
 _WORD = re.compile(r"\w+")
 # A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
@@ -54,6 +64,16 @@ _VISIBLE = re.compile(r"\S")
 # Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
 # a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
 _BLOCK = 8_000
+
+
+def is_foreign(question: str) -> bool:
+    """Whether more function words of a question are of another language than of English.
+
+    The first word does not count: "was" and "has" begin questions in several languages.
+    """
+    words = [one.casefold() for one in _WORD.findall(question)[1:]]
+    own = sum(one in _STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
+    return sum(one in _FOREIGN for one in words) > own
 
 
 def query_terms(text: str) -> list[str]:

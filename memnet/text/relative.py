@@ -6,7 +6,8 @@ that come back ("every Friday", "Monday to Friday"). Weeks begin on Monday, and
 - "last Tuesday" is the Tuesday before the day, "next Tuesday" the one after it, never the day
   itself;
 - a day without "last" or "next" ("on Tuesday", "in May") is one before in a sentence about the
-  past, else one to come; after "since" it is always one before;
+  past, else one to come; after "since" it is always one before, and one that something "was moved
+  to" or "put off until" always one to come;
 - "last week" and "next month" are those of the calendar, "the last week" the days up to now;
 - "two weeks ago" is one day, "two months ago" a month, "two years ago" a year.
 """
@@ -257,6 +258,14 @@ _ROLE = re.compile(
     r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
     re.IGNORECASE,
 )
+# Ends where the time begins to which something is arranged, in whatever tense: "was moved to ".
+_ARRANGED = re.compile(
+    r"\b(?:(?:re)?scheduled|arranged|booked|planned|fixed|set|due|moved|shifted|changed|postponed|"
+    r"delayed|deferred|adjourned|extended|prolonged|put (?:off|back)|pushed (?:back|out|off)|"
+    r"pushed|brought forward)\b[^.!?;\n]{0,60}?\b(?:to|until|till|for) (?:the )?\Z",
+    re.IGNORECASE,
+)
+_ARRANGED_BEFORE = 90  # Look-behind window in characters, >= the longest match
 _BEFORE = 20  # Look-behind window in characters, >= the longest role phrase
 
 
@@ -291,6 +300,8 @@ def _place(
     start, end = match.span("what" if "what" in names else 0)
     role, since = _role(text, start)
     tense = -1 if since else clauses.tense_at(start)
+    if tense < 0 and _ARRANGED.search(text, max(0, start - _ARRANGED_BEFORE), start):
+        tense = 1
     try:
         days = resolve(match, reference, tense)
     except (OverflowError, ValueError):  # at the ends of the calendar

@@ -448,5 +448,5 @@ def test_a_calibration_of_another_size_is_refused(tmp_path: Path) -> None:
 
     assert load_calibration(tmp_path) is None
     save_checkpoint(tmp_path, "confidence", {"weights": np.zeros(3)}, {})
-    with pytest.raises(ModelError, match=r"shape \(3,\), expected"):
+    with pytest.raises(ModelError, match="shapes"):
         load_calibration(tmp_path)

@@ -32,6 +32,10 @@ def test_windows_1252_is_read_as_itself(text: str) -> None:
         ("视野无限广，窗外有蓝天", "gb18030"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "cp1250"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "iso-8859-2"),
+        (_GERMAN.replace("’", "'"), "mac-roman"),
+        (_GERMAN.replace("’", "'"), "cp850"),
+        ("Där står på bänken en låda", "mac-roman"),
+        ("El pingüino comió jamón en la estación más cálida", "mac-roman"),
     ],
 )
 def test_other_code_pages_are_refused_rather_than_garbled(text: str, encoding: str) -> None:
@@ -63,6 +67,10 @@ def test_any_bytes_are_text_or_refused_in_one_line(data: bytes) -> None:
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
     assert decode(_FRENCH.encode(encoding)) == _FRENCH
+
+
+def test_iso_2022_jp_is_recognised_by_its_escape_sequences() -> None:
+    assert decode("受付は2階です。\n".encode("iso-2022-jp") * 2) == "受付は2階です。\n" * 2
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ _values = (
     | st.booleans()
     | st.integers(-3, 3)
     | st.sampled_from([2**53 + 1, -(2**63), 2**70, 0.5, 1.0, -0.0, 1e200])
-    | st.sampled_from(["", "Ann", "1990-05-01", "1990", "1", *_HOSTILE])
+    | st.sampled_from(["", "Ann", "1990-05-01", "1990-05-01T08:30", "1990", *_HOSTILE])
 )
 _metadata = st.dictionaries(
     _keys,
@@ -35,7 +35,9 @@ _metadata = st.dictionaries(
     max_size=3,
 )
 _numbers = st.integers(-3, 3) | st.sampled_from([0.5, 1.5, 2**53 + 2])
-_ends = st.tuples(_numbers, _numbers) | st.tuples(st.text("19-", max_size=3), st.sampled_from("29"))
+_ends = st.tuples(_numbers, _numbers) | st.tuples(
+    st.text("19-", max_size=3), st.sampled_from(["2", "9", "1990-05-01", "1990-04-30"])
+)
 _ranges = _ends.map(lambda ends: {"from": ends[0], "to": ends[1]}) | _ends.flatmap(
     lambda ends: st.sampled_from([{"from": ends[0]}, {"to": ends[1]}])
 )
@@ -91,6 +93,32 @@ def test_every_search_keeps_to_the_scope(store: MemoryStore) -> None:
     assert store.facts.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
     nowhere = Scope("other", {"author.name": "Bo"})
     assert not store.search_dense(encode(["light"])[0], 9, nowhere).mask.any()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("2023-07-09", "day zoned spaced"),
+        (["2023-07-09", "2023-07-10"], "day zoned spaced next"),
+        ({"from": "2023-07-01", "to": "2023-07-09"}, "day zoned spaced other"),
+        ({"from": "2023-07-09"}, "day zoned spaced next other"),
+        ({"to": "2023-07-08"}, ""),
+        ("2023-07-09T23:30:00+02:00", "zoned"),
+        ("2023-07", ""),
+    ],
+)
+def test_a_day_covers_its_times(store: MemoryStore, wanted: Any, found: str) -> None:
+    dates = {
+        "day": "2023-07-09",
+        "zoned": "2023-07-09T23:30:00+02:00",
+        "spaced": ["2023-07-09 08:15", "x"],
+        "next": "2023-07-10T00:00:00Z",
+        "other": "2023-07-09-draft",
+    }
+    slot = passage("old light", about=["light"])
+    store.put([source(name, slot, metadata={"on": on}) for name, on in dates.items()], encode)
+    ids = store.search_symbolic(["light"], 9, Scope(where={"on": wanted})).get("light", [])
+    assert {slot.source for slot in store.fetch(ids)} == set(found.split())
 
 
 def test_metadata_that_is_no_standard_json_matches_nothing(store: MemoryStore) -> None:

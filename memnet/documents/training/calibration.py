@@ -13,11 +13,13 @@ from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.evaluation import Question, answers_hold, area_under_roc, calibration_error
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
-from memnet.reader.confidence import Calibration, Signals
+from memnet.reader.confidence import PROMISES, Calibration, Promise, Signals, promise_of
 from memnet.reader.loading import LazyReader
 
 _PENALTY = 1e-2  # On squared weights of standardised features
 _FOLDS = 5
+_PROMISED = 0.8  # Share of what is shown as an answer that is to be right
+_MIN_PROMISED = 10  # Answers of which that share is taken, at least
 _STEPS = 100
 
 
@@ -53,6 +55,7 @@ class _ReadingMemory(Protocol):
 
 class _Case(NamedTuple):
     signals: Signals
+    kind: Promise
     right: bool
     answerable: bool
 
@@ -98,7 +101,8 @@ def fit_calibration(
     cases = [
         _Case(
             prediction.signals,
-            bool(answers_hold(prediction.shown, question.answers)),
+            promise_of(prediction.kind),
+            _is_right(prediction, question),
             bool(question.answers),
         )
         for question in counted(questions, "answering questions", on_progress)
@@ -112,20 +116,51 @@ def fit_calibration(
         )
     confidences = [0.0] * len(cases)
     for fold in range(_FOLDS):
-        calibration = _fit([case for index, case in enumerate(cases) if index % _FOLDS != fold])
+        part = [case for index, case in enumerate(cases) if index % _FOLDS != fold]
+        calibration = Calibration(_fit(part), {})
         for index in range(fold, len(cases), _FOLDS):
             confidences[index] = calibration.confidence(cases[index].signals)
+    judged = list(zip(confidences, cases, strict=True))
+    promises = {
+        kind: promised_from([(one, case.right) for one, case in judged if case.kind == kind])
+        for kind in PROMISES
+    }
     report = CalibrationReport(
         questions=len(cases),
         right=sum(rights) / len(cases),
         calibration_error=calibration_error(confidences, [float(right) for right in rights]) or 0.0,
         answerable_auroc=area_under_roc(confidences, [case.answerable for case in cases]),
     )
-    return _fit(cases), report
+    return Calibration(_fit(cases), promises), report
 
 
-def _fit(cases: Sequence[_Case]) -> Calibration:
-    """Logistic regression on standardised features, by L-BFGS."""
+def _is_right(prediction: Prediction, question: Question) -> bool:
+    """Whether what is shown holds a right answer, of a short one what is marked."""
+    marked = prediction.short if prediction.kind == "value" else None
+    return bool(
+        answers_hold(prediction.shown, question.answers)
+        and (marked is None or answers_hold(marked, question.answers))
+    )
+
+
+def promised_from(judged: Sequence[tuple[float, bool]]) -> float:
+    """The lowest confidence from which ``_PROMISED`` of some answers are right, in 0..1.
+
+    Where no confidence promises that, the highest.
+
+    Args:
+        judged: confidence of each answer, and whether it is right.
+    """
+    promised, right = 1.0, 0
+    for count, (confidence, is_right) in enumerate(sorted(judged, reverse=True), start=1):
+        right += is_right
+        if right >= _PROMISED * count and count >= _MIN_PROMISED:
+            promised = confidence
+    return promised
+
+
+def _fit(cases: Sequence[_Case]) -> list[float]:
+    """Weights by logistic regression on standardised features, by L-BFGS."""
     features = torch.tensor([case.signals.features() for case in cases], dtype=torch.float64)
     right = torch.tensor([float(case.right) for case in cases], dtype=torch.float64)
     std = features.std(dim=0).clamp(min=1e-6)
@@ -146,4 +181,4 @@ def _fit(cases: Sequence[_Case]) -> Calibration:
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     unscaled = weights.detach() / std
     unscaled[0] = weights.detach()[0] - (mean / std * weights.detach()).sum()
-    return Calibration(unscaled.tolist())
+    return unscaled.tolist()

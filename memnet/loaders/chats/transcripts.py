@@ -38,6 +38,14 @@ _OWN_WORDS = "\u200e"
 _MEDIA = re.compile(r"<[^<>\n]{3,60}>|\S[^\n]{0,200}\.\w{2,4} \([^()\n]{3,40}\)")
 _EDITED = re.compile(r"\s*<This message was edited>$")
 _ENCRYPTED = "Messages and calls are end-to-end encrypted"
+# What the app says of the group and its members, up to a colon in it; in any language it may
+# quote a name that holds the colon: 'Ann created group "Garden: spring"'.
+_APP_WORDS = re.compile(
+    r"\b(?:created (?:the |this |a )?(?:group|community)|changed (?:the|this|their|your|to)"
+    r"|joined (?:using|the|from|via)|end-to-end|security code"
+    r"|disappearing messages)\b|[\"“„«「][^\"“”„«»」]*\Z"
+)
+_QUOTED = re.compile(r'"[^"\n]*"')
 _NO_TEXT = {
     "null",
     "missed voice call",
@@ -155,7 +163,8 @@ def read_whatsapp(text: str) -> list[Message]:
             speaker, colon, words = entry.partition(":\n")
         # "~" marks unknown contacts.
         speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()
-        if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
+        plain = _QUOTED.sub("", speaker)
+        if not colon or len(speaker) > _MAX_NAME or "\n" in speaker or _APP_WORDS.search(plain):
             continue  # a line of the app: "Ann joined using a link"
         if said := _said(words):
             messages.append(Message(speaker, said, day))

@@ -32,7 +32,7 @@ from memnet.loaders.pdf.paragraphs import (
     join_code,
     join_lines,
 )
-from memnet.loaders.pdf.running_headers import drop_running_headers
+from memnet.loaders.pdf.running_headers import take_running_headers
 from memnet.loaders.pdf.tables import find_tables, split_columns
 
 # PDFium's wrapper warns of odd outlines; without a handler logging prints that.
@@ -110,8 +110,8 @@ def _read_pages(
                 raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)  # makes filled fields text
                 page.close()
                 page = document[number]
-            with closing(page), closing(page.get_textpage()) as text_page:
-                lines = reader.read(text_page)
+            with closing(page):
+                lines = reader.read(page)
                 silent += not lines and _has_image(page)
         except pdfium.PdfiumError:
             broken += 1
@@ -134,7 +134,7 @@ def _document(
 ) -> ParsedDocument:
     labels = [document.get_page_label(number) for number in range(len(pages))]
     body = body_size(pages)
-    drop_running_headers(pages, labels, body)
+    headers = take_running_headers(pages, labels, body)
     pages = [split_columns(lines) for lines in pages]
     entries: list[Entry] = []
     for number, named in read_outline(document).items():
@@ -142,19 +142,20 @@ def _document(
             match_outline(pages[number], named)
             entries += named
     find_leading(pages)
-    parts = list(map(_page_parts, pages))
+    words = Words(pages)
+    parts = [_page_parts(lines, words) for lines in pages]
     mark_headings(parts, entries, body)
     given = document.get_metadata_dict(skip_empty=True)
-    title = _title(given.get("Title", ""), parts[0], file)
+    title = _title(given.get("Title", ""), parts[0], words, file)
     metadata = _metadata(given, len(pages))
-    writer = _Writer(labels, Words(pages), body)
-    writer.write(parts)
+    writer = _Writer(labels, words, body)
+    writer.write(parts, headers)
     return writer.builder.build(file.name, title, origin=file.name, metadata=metadata)
 
 
-def _page_parts(lines: list[Line]) -> list[Part]:
+def _page_parts(lines: list[Line], words: Words) -> list[Part]:
     parts: list[Part] = []
-    for found in find_tables(lines):
+    for found in find_tables(lines, words):
         parts += [found] if isinstance(found, Part) else find_parts(found)
     return parts
 
@@ -170,15 +171,18 @@ class _Writer:
     lists: list[float] = field(default_factory=list)
     """Where the bullets of the lists begin that go on, the outermost first."""
 
-    def write(self, pages: Sequence[list[Part]]) -> None:
-        """Write all pages."""
+    def write(
+        self, pages: Sequence[list[Part]], headers: Sequence[tuple[list[Line], list[Line]]]
+    ) -> None:
+        """Write all pages, each between its running headers and footers."""
         split = [self._split(parts) if parts else ([], []) for parts in pages]
         bodies = [body for body, _ in split]
         for number, (body, notes) in enumerate(split):
             self.builder.open(self._place(number, number))
             end = body[-1] if body else None
             last = self._take_over(end, bodies, number) if end else number
-            for part in [*body, *notes]:
+            above, below = ([Part("paragraph", [line]) for line in one] for one in headers[number])
+            for part in [*above, *body, *notes, *below]:
                 self._write(part, self._place(number, last if part is end else number))
 
     def _split(self, parts: list[Part]) -> tuple[list[Part], list[Part]]:
@@ -276,7 +280,7 @@ def _goes_on(part: Part, other: Part) -> bool:
     )
 
 
-def _title(given: str, parts: Sequence[Part], file: SourceFile) -> str:
+def _title(given: str, parts: Sequence[Part], words: Words, file: SourceFile) -> str:
     """The title that the file gives, unless a program made it up; else the largest text."""
     given = one_line(given)
     stem = PurePath(file.name).stem.casefold()
@@ -288,7 +292,7 @@ def _title(given: str, parts: Sequence[Part], file: SourceFile) -> str:
     if texts:
         largest = max(part.lines[0].size for part in texts)
         chosen = next(part for part in texts if part.lines[0].size > 0.95 * largest)
-        text = one_line(" ".join(line.text for line in chosen.lines))
+        text = one_line(join_lines(chosen.lines, words))
         if len(text) <= 200 and (chosen.kind == "heading" or len(texts) > 1):
             return text
     return file.title

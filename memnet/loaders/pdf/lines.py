@@ -8,7 +8,9 @@ its spaces where the line is wider than its text.
 import ctypes
 import math
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress, pairwise
 from statistics import median
@@ -88,8 +90,8 @@ class Cell(NamedTuple):
 class Line:
     """A line of text as it is printed.
 
-    Coordinates are points in a frame in which the text reads from left to right and y grows
-    upwards: those of the page, unless the text is turned or written from the right.
+    Coordinates are points from the lower left corner of the page, turned so that the text is
+    upright; x grows in the direction in which it is written.
     """
 
     text: str
@@ -99,12 +101,15 @@ class Line:
     size: float  # of its font, in points
     bold: bool
     mono: bool
-    turn: int  # degrees by which it is turned: 0, 90, 180, 270; +1 for writing from right to left
+    # Degrees by which it is turned against most of its page's text: 0, 90, 180, 270; +1 for writing
+    # from right to left.
+    turn: int
     hyphen: bool  # whether it ends with a hyphen that may have been put there to break a word
     cells: tuple[Cell, ...] = ()  # two or more, or none
     edge: float = 0.0  # right edge of its column
     leading: float = 0.0  # usual distance between lines of its font size
     entry: Entry | None = None  # of which it is the heading, or a part of that
+    margin: float = 0.0  # share of the page between it and the top or the bottom, what is nearer
 
     @property
     def advance(self) -> float:
@@ -124,10 +129,38 @@ class LineReader:
         self._box = raw.FS_RECTF()
         self._matrix = raw.FS_MATRIX()
         self._page: Any = None
+        self._bounds = (0.0, 0.0, 0.0, 0.0)  # left, bottom, right, top of the page
         self._index: Callable[[int], int] = int  # of a character of the page by that of its text
 
-    def read(self, text_page: pdfium.PdfTextPage) -> list[Line]:
-        """The lines of a page, in the order of the file."""
+    def read(self, page: pdfium.PdfPage) -> list[Line]:
+        """The lines of a page, in the order of the file; turned ones come after the others.
+
+        PDFium finds the order of lines by where they stand on the page as it is shown. A page is
+        therefore turned for each direction of its text, so that this is upright.
+        """
+        self._bounds = page.get_bbox()
+        lines = self._read(page)
+        lengths: Counter[int] = Counter()
+        for line in lines:
+            lengths[_direction(line)] += len(line.text)
+        turns = [turn for turn, _ in lengths.most_common()]
+        if turns not in ([], [page.get_rotation()]):
+            found = []
+            for turn in turns:
+                page.set_rotation(turn)
+                found += [line for line in self._read(page) if _direction(line) == turn]
+            # Not if a part of a line that has two directions would be lost.
+            if _count_letters(found) == _count_letters(lines):
+                lines = found
+        for line in lines:
+            line.turn = (line.turn - turns[0]) % 360
+        return lines
+
+    def _read(self, page: pdfium.PdfPage) -> list[Line]:
+        with closing(page.get_textpage()) as text_page:
+            return self._read_text(text_page)
+
+    def _read_text(self, text_page: pdfium.PdfTextPage) -> list[Line]:
         count = text_page.count_chars()
         if count <= 0:
             return []
@@ -185,13 +218,14 @@ class LineReader:
             turn = round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) * 90 % 360
         fonts = [self._font(at) for at in {first, centre, last}]
         raw.FPDFText_GetCharOrigin(self._page, centre, self._x, self._y)
-        base = _rotate(self._x.value, self._y.value, turn)[1]
+        base, height = self._rotate(self._x.value, self._y.value, turn)[1:]
         lefts, rights = zip(*(self._span(at, turn) for at in {first, last}), strict=True)
         left, right = min(lefts), max(rights)
         if not math.isfinite(left + right + base):  # of a damaged file: nowhere
             left = right = base = 0.0
         bold, mono = map(all, zip(*fonts, strict=True))
         line = Line(cleaned, left, right, base, abs(size), bold, mono, turn, bool(found[2]))
+        line.margin = min(base, height - base) / height if height > 0 else 0.0
         if not cleaned.isascii() and _RIGHT_TO_LEFT.search(cleaned):
             line.turn += 1
         return line
@@ -237,15 +271,28 @@ class LineReader:
     def _span(self, index: int, turn: int) -> tuple[float, float]:
         box = self._box
         raw.FPDFText_GetLooseCharBox(self._page, index, box)
-        if not turn:
-            return box.left, box.right
         corners = (box.left, box.bottom), (box.right, box.top)
-        left, right = sorted(_rotate(*corner, turn)[0] for corner in corners)
+        left, right = sorted(self._rotate(*corner, turn)[0] for corner in corners)
         return left, right
 
+    def _rotate(self, x: float, y: float, turn: int) -> tuple[float, float, float]:
+        """A place on the page when that is turned, and the height of the page then."""
+        left, bottom, right, top = self._bounds
+        if turn == 0:
+            return x - left, y - bottom, top - bottom
+        if turn == 90:
+            return y - bottom, right - x, right - left
+        if turn == 180:
+            return right - x, top - y, top - bottom
+        return top - y, x - left, right - left
 
-def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:
-    return {0: (x, y), 90: (y, -x), 180: (-x, -y), 270: (-y, x)}[turn]
+
+def _direction(line: Line) -> int:
+    return line.turn - line.turn % 90
+
+
+def _count_letters(lines: Iterable[Line]) -> int:
+    return sum(len(line.text) - line.text.count(" ") for line in lines)
 
 
 def _spaced(text: str, gaps: list[_Gap], width: float) -> str:
@@ -291,6 +338,7 @@ def _same_line(line: Line, other: Line) -> Line | None:
         line.turn,
         other.hyphen,
         cells,
+        margin=main.margin,
     )
 
 

@@ -23,6 +23,22 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
 # Where a line breaks inside of a word: after the dash of a range, in an address.
 _BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
+_PUNCTUATION = ".,;:!?()[]{}<>\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e"
+# What stands before a true hyphen of a code, a path or an address, and what after it; not a word
+# with the number of a footnote.
+_CODE_END = re.compile(r"[\d@/\\_=#&]|\w\.\w")
+_CODE_START = re.compile(r"[^\W\d_]{0,3}\d|[\w.-]*[@_\\]|[\w./-]*\.[a-z]{2}")
+_COMPOUND_END = re.compile(r"[^\W\d_][-\u2010\u2011][^\W\d_]+$")
+_COMPOUND_START = re.compile(r"[^\W\d_]+[-\u2010\u2011][^\W\d_]")
+# Words that are written with a hyphen, by how their parts begin.
+_HYPHENATED = re.compile(
+    r"self-(?!ish|less|same)|non-(?!sens|chal|pare)|co-o|(?:twen|thir|for|fif|six|seven|eigh|nine)ty-"
+    r"|[^\W\d_]+-(?:in|up|on)$"
+)
+# Hyphenated before another word, and seldom the beginning of a word that ends like it.
+_PREFIXES = frozenset("all anti co cross half multi quasi semi ultra vice well".split())
+# After a hyphen that stands for a part of a word that follows: "pre- and post-war".
+_SUSPENDED = re.compile(r"(?:and|und|oder|bis|sowie)\b")
 
 _ENTRY = re.compile(r"(?:[.\u2026]\s?){2,}\s*(?:\d+|[ivxlc]+)$")
 _NUMERALS = frozenset("0123456789ivxlc")
@@ -53,26 +69,42 @@ class Words:
 
     def __init__(self, pages: Iterable[list[Line]]) -> None:
         self._count: Counter[str] = Counter()
+        self._tokens: set[str] = set()
         for line in chain.from_iterable(pages):
-            self._count.update(_WORD.findall(line.text.casefold()))
+            text = line.text.casefold()
+            self._count.update(_WORD.findall(text))
+            self._tokens.update(token.strip(_PUNCTUATION) for token in text.split())
 
     def keeps_hyphen(self, left: str, right: str) -> bool:
-        """Whether a word that is broken after a hyphen is written with it.
+        """Whether what is broken after a hyphen, between two texts, is written with it.
 
-        As the document writes it elsewhere. A part of a word that is written with a capital, or a
-        number, has a true hyphen before it.
+        As the document writes it elsewhere. Else by what the parts look like: those of a code, an
+        address, a name or a compound of several words have a true hyphen between them.
         """
+        start, end = left.rsplit(None, 1)[-1], right.split(None, 1)[0]
+        first = start.casefold().lstrip(_PUNCTUATION)
+        second = end.casefold().rstrip(_PUNCTUATION)
+        if (joined := first + second in self._tokens) != (f"{first}-{second}" in self._tokens):
+            return not joined
         before, after = _LAST_WORD.search(left), _WORD_START.match(right)
-        if before is None or after is None:
+        if before is None or after is None or _CODE_END.search(start) or _CODE_START.match(end):
             return True
-        if right[:1].isupper() and not left[-2:].isupper():
+        capitals = before[0].isupper(), after[0].isupper()
+        if all(capitals):
+            if min(len(before[0]), len(after[0])) == 1:
+                return True
+        elif after[0][0].isupper() or (capitals[0] and len(before[0]) > 1):
             return True
         one, other = before[0].casefold(), after[0].casefold()
-        joined, hyphened = self._count[one + other], self._count[f"{one}-{other}"]
-        if joined or hyphened:
-            return hyphened > joined
+        if self._count[one + other] or self._count[f"{one}-{other}"]:
+            return self._count[f"{one}-{other}"] > self._count[one + other]
+        if len(one) == 1 or _COMPOUND_END.search(start) or _COMPOUND_START.match(end):
+            return True
+        if _HYPHENATED.match(f"{one}-{other}"):
+            return True
         # Two words more likely than the parts of one that stands nowhere else.
-        return min(len(one), len(other)) >= 4 and min(self._count[one], self._count[other]) >= 2
+        word = one in _PREFIXES or (len(one) >= 4 and self._count[one] >= 2)
+        return word and len(other) >= 4 and self._count[other] >= 2
 
 
 def find_parts(lines: Sequence[Line]) -> list[Part]:
@@ -231,18 +263,23 @@ def find_leading(pages: Sequence[list[Line]]) -> None:
 def join_lines(lines: Sequence[Line], words: Words) -> str:
     """The text of a paragraph; lines that end early keep their line break."""
     parts = [lines[0].text]
-    for last, line in pairwise(lines):
+    breaks = [_breaks(last, line) for last, line in pairwise(lines)]
+    if sum(breaks) == len(breaks) - 1 >= 2:  # what follows on the longest line seems not to fit
+        breaks = [True] * len(breaks)
+    for (last, line), meant in zip(pairwise(lines), breaks, strict=True):
         before = parts[-1]
-        if last.hyphen:
-            if words.keeps_hyphen(before, line.text):
-                parts[-1] = f"{before}-"
-        elif before.endswith(("-", "\u2010")) and before[-2:-1].isalnum():
-            if not words.keeps_hyphen(before[:-1], line.text):
-                parts[-1] = before[:-1]
+        printed = before.endswith(("-", "\u2010")) and before[-2:-1].isalnum()
+        if last.hyphen or printed:
+            hyphen, stem = ("-", before) if last.hyphen else (before[-1], before[:-1])
+            if _SUSPENDED.match(line.text):
+                hyphen += " "
+            elif not words.keeps_hyphen(stem, line.text):
+                hyphen = ""
+            parts[-1] = stem + hyphen
         elif not (
             _BROKEN.search(before[-4:]) or (_CJK.match(before[-1]) and _CJK.match(line.text[0]))
         ):
-            parts.append("\n" if _breaks(last, line) else " ")
+            parts.append("\n" if meant else " ")
         parts.append(line.text)
     if lines[-1].hyphen:
         parts.append("-")

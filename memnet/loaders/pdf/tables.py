@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
+from memnet.loaders.document import one_line
 from memnet.loaders.pdf.lines import Cell, Line
-from memnet.loaders.pdf.paragraphs import Part
+from memnet.loaders.pdf.paragraphs import Part, Words, join_lines
 
 # So many lines with a gap at the same place are two columns of text, if both are long.
 _COLUMN_LINES = 10
@@ -57,14 +58,14 @@ def _part_of(line: Line, cell: Cell) -> Line:
     )  # fmt: skip
 
 
-def find_tables(lines: Sequence[Line]) -> list[Part | list[Line]]:
+def find_tables(lines: Sequence[Line], words: Words) -> list[Part | list[Line]]:
     """The tables among lines, and the lines between them."""
     found: list[Part | list[Line]] = []
     index = 0
     while index < len(lines):
         rows, end = _rows(lines, index)
         if _is_table(rows):
-            found.append(_table(rows, lines[index:end]))
+            found.append(_table(rows, lines[index:end], words))
             index = end
             continue
         between = found[-1] if found else None
@@ -171,7 +172,7 @@ def _fits(above: _Row, row: _Row) -> bool:
     return aligned >= 2
 
 
-def _table(rows: list[_Row], lines: Sequence[Line]) -> Part:
+def _table(rows: list[_Row], lines: Sequence[Line], words: Words) -> Part:
     columns = _columns(rows)
     part = Part("table", list(lines))
     for row in rows:
@@ -181,7 +182,7 @@ def _table(rows: list[_Row], lines: Sequence[Line]) -> Part:
                 range(len(columns)),
                 key=lambda number: min(right, columns[number][1]) - max(left, columns[number][0]),
             )
-            text = " ".join(line.text for line in cell)
+            text = one_line(join_lines(cell, words))
             texts[best] = f"{texts[best]} {text}".strip()
         part.rows.append(texts)
     bold = [all(line.bold for cell in row.cells for line in cell) for row in rows[:2]]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memnet.errors import InputError, Problem
+from memnet.io import codec_named, decode_as
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.web.html_blocks import BlockWriter
@@ -24,25 +25,6 @@ _BOMS = (
     (b"\0<", "utf-16-be"),
 )
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
-# Pages that declare the first are read as the second, as browsers do.
-_SUPERSETS = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-}
-# Those a page may declare, by the names of Python's codecs.
-_ENCODING = re.compile(
-    r"utf-8|cp125\d|cp874|cp866|cp932|cp949|iso8859-\d+|koi8-[ru]|mac-(roman|cyrillic)"
-    r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
-)
-
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
@@ -130,9 +112,9 @@ def decode(data: bytes) -> str:
         # What reads as UTF-8 is UTF-8, whatever an old template declares.
         return text
     declared = _DECLARED.search(data[:4096])
-    encoding = _known(declared[1].decode("ascii", "replace")) if declared else ""
-    if encoding and encoding != "utf-8":
-        return data.decode(encoding, "replace")
+    codec = codec_named(declared[1].decode("ascii", "replace")) if declared else ""
+    if codec and not codec.startswith("utf-"):
+        return decode_as(data, codec, "replace")
     # One damaged character makes no other encoding of a page.
     if not wrong or wrong * 10 < sum(character > "\x7f" for character in text):
         return text
@@ -151,16 +133,6 @@ def _promote(elements: list[Element], heading: str) -> bool:
         if 0 < element.text < length and element.tag != "title":
             return False
     return False
-
-
-def _known(label: str) -> str:
-    """The codec of an encoding that pages declare; empty if there is none."""
-    try:
-        name = codecs.lookup(label).name
-    except (LookupError, ValueError):
-        return ""
-    name = _SUPERSETS.get(name, name)
-    return name if _ENCODING.fullmatch(name) else ""
 
 
 def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ const SHOWN = 5; // pieces of evidence before "more"
 /** Spans of an answer in a piece of evidence: of the sentence that is quoted, and of the words. */
 function places(answer, item) {
   const quote = answer.quotes.find((one) => one.evidence === item.id);
-  const best = answer.abstained ? [] : answer.candidates.slice(0, answer.kind === "facts" ? undefined : 1);
+  const best = answer.shown !== "answer" ? [] : answer.candidates.slice(0, answer.kind === "facts" ? undefined : 1);
   const words = best
     .filter((one) => one.evidence === item.id && one.start !== null)
     .map((one) => ({ start: one.start, end: one.end, name: "short" }));
@@ -36,6 +36,7 @@ function confidence(answer) {
 function headline(answer) {
   if (answer.unknown_words.length) return `The model ${answer.model} does not know: ${answer.unknown_words.join(", ")}.`;
   if (answer.abstained || answer.answer === null) return "The memory does not hold the answer.";
+  if (answer.shown === "passage") return null;
   if (answer.contradiction) return "The memory says both.";
   if (answer.kind === "facts") return answer.candidates.map((one) => one.text).join(", ");
   if (answer.kind === "yes" || answer.kind === "no") return answer.kind === "yes" ? "Yes" : "No";
@@ -48,7 +49,7 @@ function quotations(answer, open) {
   return answer.quotes.map((quote) => {
     const number = items.indexOf(quote.evidence);
     const words = answer.candidates.slice(0, 1)
-      .filter((one) => one.evidence === quote.evidence && one.start !== null && SPANS.has(answer.kind))
+      .filter((one) => one.evidence === quote.evidence && one.start !== null && answer.shown === "answer" && SPANS.has(answer.kind))
       .map((one) => ({ start: one.start, end: one.end, name: "short" }));
     const cite = number < 0 ? null
       : h("button", { type: "button", class: "cite", "aria-label": `Evidence ${number + 1}`, onclick: () => open(number) }, String(number + 1));
@@ -155,7 +156,6 @@ export function show(given) {
   const title = headline(answer);
   const texts = answer.contradiction && answer.quotes.length > 1 ? sides(answer, opener) : quotations(answer, opener);
   const plain = !answer.quotes.length && !title ? answer.answer : null;
-  const guess = answer.abstained && answer.confidence !== null ? answer.candidates[0] : null;
   const list = h("ol", { class: "plain list" },
     answer.evidence.map((item, index) => evidenceItem(answer, item, index, opener)));
   const ids = carrying(answer);
@@ -178,9 +178,9 @@ export function show(given) {
   byId("answer").replaceChildren(
     h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
       title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
-      h("div", { class: title ? "quotes" : "quotes large" }, texts, plain ? h("p", { class: "text" }, plain) : null),
+      answer.shown === "passage" ? h("p", { class: "quiet" }, "Not sure; this may answer:") : null,
+      h("div", { class: title || answer.shown === "passage" ? "quotes" : "quotes large" }, texts, plain ? h("p", { class: "text" }, plain) : null),
       answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
-      guess ? h("p", {}, "Best guess: ", h("bdi", {}, shorten(guess.text, 160))) : null,
       h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
         h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)),
       answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,

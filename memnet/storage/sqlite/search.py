@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
-from memnet.storage.values import Scope
+from memnet.storage.values import DAY_OF_TIME, Scope, days_among
 
 _COMPARISON = {"from": ">=", "to": "<="}
 _INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
@@ -168,9 +168,14 @@ def _condition(wanted: Any) -> tuple[str, list[str]]:
         "(found.type IN ('true', 'false'), found.atom) IN "
         "(SELECT wanted.type IN ('true', 'false'), wanted.atom FROM json_each(?) AS wanted)"
     )
+    parameters = [_json(values)]
+    if days := days_among(values):
+        time = DAY_OF_TIME.format("found.atom") + " IN (SELECT atom FROM json_each(?))"
+        condition = f"({condition} OR found.type = 'text' AND {time})"
+        parameters.append(_json(days))
     if None in values:
         condition = f"(found.type = 'null' OR {condition})"
-    return f"found.type NOT IN ('array', 'object') AND {condition}", [_json(values)]
+    return f"found.type NOT IN ('array', 'object') AND {condition}", parameters
 
 
 def _json(values: list[Any]) -> str:

@@ -8,9 +8,10 @@ FONTS = {"body": "Helvetica", "bold": "Helvetica-Bold", "code": "Courier"}
 
 @dataclass
 class Page:
-    """A page of 595 by 842 points."""
+    """A page of 595 by 842 points, shown turned clockwise by some degrees."""
 
     content: list[str] = field(default_factory=list)
+    rotate: int = 0
 
     def text(
         self,
@@ -88,7 +89,8 @@ def write_pdf(
         annotations = f"/Annots [{field_id} 0 R]" if field_id and not number else ""
         kids.append(
             add(
-                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {content} 0 R"
+                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate {page.rotate}"
+                f" /Contents {content} 0 R"
                 f" /Resources << /Font << {fonts} >> >> {annotations} >>"
             )
         )

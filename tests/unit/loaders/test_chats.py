@@ -40,6 +40,26 @@ def test_android_export() -> None:
     assert {block.kind for block in chat.blocks} == {"message"}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Ann created group "Garden: spring"',
+        "Ann created group Garden: spring",
+        'Ann changed the subject from "Garden" to "Harvest: autumn"',
+        "Ann hat die Gruppe „Garten: Frühling“ erstellt",
+        "Ann a créé le groupe « Jardin : printemps : suite »",
+        "Ann changed the group description to: bring seeds",
+        "+49 170 1234567 joined using this group's invite link: https://chat.example.org/x",
+        "Messages are end-to-end encrypted: no one else can read them.",
+        "Cy added Ben",
+    ],
+)
+def test_lines_of_the_app_are_nobodys_words(line: str) -> None:
+    said = ["Ann: The seeds are here", line, 'Jo "Bo" Lee: Good: I come', "Ann: He said: “yes”"]
+    found = read_whatsapp("".join(f"12/03/2024, 14:05 - {one}\n" for one in said))
+    assert [f"{message.speaker}: {message.text}" for message in found] == [said[0], *said[2:]]
+
+
 def test_ios_export() -> None:
     text = (
         "\ufeff[12.03.24, 14:05:33] Ann: \u200eMessages and calls are end-to-end encrypted.\r\n"

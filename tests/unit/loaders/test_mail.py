@@ -192,11 +192,36 @@ def test_a_parser_that_breaks_costs_only_its_part(monkeypatch: pytest.MonkeyPatc
         ("iso-2022-jp", "こんにちは".encode("iso-2022-jp"), "こんにちは"),
         ("utf-7", b"Hi", "Hi"),
         ("base64", b"Hi", "Hi"),
+        ("unicode_escape", b"\\u0041", "\\u0041"),
+        ("GB2312", "陶喆和朱镕基".encode("gbk"), "陶喆和朱镕基"),
+        ("gb2312", "联通".encode("gb2312"), "联通"),  # goes as UTF-8 by chance
+        ("ks_c_5601-1987", "뷁 숖 똑똑".encode("cp949"), "뷁 숖 똑똑"),
+        ("x-sjis", "№３ ㈱髙島".encode("cp932"), "№３ ㈱髙島"),
+        ("iso-2022-jp", "㈱髙島".encode("cp932"), "㈱髙島"),
+        ("iso-2022-jp", b"\x1b$B-!-j9b\x1b(B 2\x1b$B0!\x1b(J.", "①㈱高 2亜."),
+        ("windows-1251", "Привет".encode(), "Привет"),
+        ("gb2312", "价格".encode("gbk") + b"\xff", "价格\ufffd"),
     ],
 )
 def test_charsets(charset: str, data: bytes, expected: str) -> None:
     head = f"{_HEAD}Content-Type: text/plain; charset={charset}\n\n"
     assert texts(only(read("a.eml", head.encode() + data)))[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Où êtes-vous ?".encode(), "Où êtes-vous ?"),
+        ("Où êtes-vous ?".encode("cp1252"), "Où êtes-vous ?"),
+        ("Où =?gb2312?B?6HM=?= é \\users".encode(), "Où 鑣 é \\users"),
+        ("Привет, друзья".encode("cp1251"), "\ufffd" * 6 + ", " + "\ufffd" * 6),
+    ],
+)
+def test_headers_with_bytes_beyond_ascii(value: bytes, expected: str) -> None:
+    data = b"From: " + value.replace(b",", b"") + b" <a@x>\nSubject: " + value + b"\n\nHi.\n"
+    found = only(read("a.eml", data))
+    assert found.title == expected
+    assert found.metadata["from"] == f"{expected.replace(',', '')} <a@x>"
 
 
 def test_mailbox_as_the_standard_library_writes_it(tmp_path: Path) -> None:

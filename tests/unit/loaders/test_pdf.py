@@ -31,6 +31,37 @@ def test_lines_become_paragraphs() -> None:
         ("a light-", "house stands", "The light-house", "light-house"),
         ("the compi-", "lation of", "Nothing", "compilation"),
         ("the Anglo-", "Saxon of", "Nothing", "Anglo-Saxon"),
+        # codes, paths, addresses
+        ("the buoy qt-", "9c of", "Nothing", "qt-9c"),
+        ("the buoy 7r-", "east of", "Nothing", "7r-east"),
+        ("the buoy LP-", "east of", "Nothing", "LP-east"),
+        ("the mail to mole-", "office@kestle.example of", "Nothing", "mole-office@kestle.example"),
+        ("the mail to desk@low-", "tide.example of", "Nothing", "desk@low-tide.example"),
+        ("the page kestle.example/low-", "tide of", "Nothing", "kestle.example/low-tide"),
+        ("the page low-", "tide.example/now of", "Nothing", "low-tide.example/now"),
+        ("the option --dry-", "run of", "The --dry-run", "--dry-run"),
+        # compounds
+        ("the out-of-", "date map of", "Nothing", "out-of-date"),
+        ("the out-", "of-date map of", "Nothing", "out-of-date"),
+        ("the self-", "taught pilot of", "Nothing", "self-taught"),
+        ("the selfish-", "ness of", "Nothing", "selfishness"),
+        ("the self-", "ish man of", "Nothing", "selfish"),
+        ("the non-", "stop ferry of", "Nothing", "non-stop"),
+        ("the non-", "sense of", "Nothing", "nonsense"),
+        ("the thirty-", "four men of", "Nothing", "thirty-four"),
+        ("the x-", "ray of", "Nothing", "x-ray"),
+        ("the check-", "in of", "Nothing", "check-in"),
+        ("the co-", "pilot of", "The other pilot and a third pilot", "co-pilot"),
+        ("the re-", "paired boats of", "Nothing", "repaired"),
+        ("the pre-", "and post-war maps of", "Nothing", "pre-"),
+        # divided words
+        ("the compi-", "lation12 of", "Nothing", "compilation12"),
+        ("the compi-", "lation.2 The map", "Nothing", "compilation.2"),
+        ("the har-", "bour/town map of", "Nothing", "harbour/town"),
+        ("the ex-", "change of", "The change and the other change", "exchange"),
+        ("the COMPI-", "LATION of", "Nothing", "COMPILATION"),
+        ("the half-for-", "gotten mole of", "The forgotten pier", "half-forgotten"),
+        ("the Hafen-", "meister of", "Nothing", "Hafenmeister"),
     ],
 )
 def test_hyphens_at_the_ends_of_lines(first: str, second: str, more: str, word: str) -> None:
@@ -39,8 +70,30 @@ def test_hyphens_at_the_ends_of_lines(first: str, second: str, more: str, word: 
     assert word in read(page).text.split("\n\n", maxsplit=1)[0].split()
 
 
-def test_lines_that_end_early_keep_their_line_break() -> None:
-    address = ["Harbour Office", "Mole 3", "Kestle"]
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["The tide table of the har-", "bour"], "The tide table of the harbour"),
+        (["The tide gauge qt-", "9c"], "The tide gauge qt-9c"),
+    ],
+)
+def test_hyphens_in_titles_and_cells(lines: list[str], text: str) -> None:
+    page = prose(Page().lines(72, 760, lines, 18))
+    page.lines(72, 500, lines).text(300, 500, "1871")
+    page.text(72, 470, "The second").text(300, 470, "1872")
+    document = read(page)
+    assert document.title == text
+    assert f"{text} | 1871" in blocks(document)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ["Harbour Office", "Mole 3", "Kestle"],
+        ["Harbour Office", "Pier of the Northern Mole 3", "Kestle", "Norland"],
+    ],
+)
+def test_lines_that_end_early_keep_their_line_break(address: list[str]) -> None:
     page = prose(Page()).lines(72, 500, address)
     assert blocks(read(page))[1] == "\n".join(address)
 

@@ -1,0 +1,177 @@
+"""Train the reader on a GPU for a given time, from the weights of another.
+
+    python -m benchmarks.prepare_reader --data DIR --out EXAMPLES
+    python -m benchmarks.train_reader EXAMPLES --seconds 600 --out READER
+
+The examples, loss and weights are those of ``memnet train reader``; here workers make the packs of
+each pass beside the GPU, the loss of a batch is calculated at once, and the learning rate falls to
+zero when the time is up. Saved is the mean of the starting weights and the moving average of those
+of the run (Wortsman et al. 2022, section 3).
+"""
+
+import argparse
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.reader_data.files import Example, lines
+from memnet.checkpoints import SHIPPED
+from memnet.checkpoints.torch_modules import arrays_of
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.reader.checkpoint import save_weights
+from memnet.reader.loading import SPANS
+from memnet.reader.network import Right, SpanTensors, load_span_network
+from memnet.reader.spans import MASKED_LOGIT, Packer
+from memnet.reader.training.examples import (
+    PackedExample,
+    ReaderExample,
+    batches_by_length,
+    packed_example,
+    padded,
+)
+
+_MAX_TOKENS = 384
+_BATCH_TOKENS = 24_576
+_RATE, _WARM_UP, _DECAY = 1.2e-4, 200, 0.99
+_CHUNK, _BUFFER = 500, 9_000  # Examples that a worker packs at once, and that are shuffled
+_GENERAL = 45_000  # Examples that are not about documents, in each pass
+
+
+def main() -> None:
+    """Train until the time is up, and save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("examples", type=Path)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--start", type=Path, default=SHIPPED / SPANS)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--workers", type=int, default=14)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    about, general = (list(lines(options.examples / f"{n}.jsonl")) for n in ("train", "general"))
+    network = load_span_network(options.start, dropout=0.1).to(options.device)
+    started_from = {name: one.detach().clone() for name, one in network.state_dict().items()}
+    averaged = {name: one.clone() for name, one in started_from.items()}
+    for embedding in (network.encoder.words, network.encoder.positions):
+        embedding.requires_grad_(False)
+    learned = [one for one in network.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=_RATE, weight_decay=0.01)
+    began, step = time.monotonic(), 0
+    with ProcessPoolExecutor(options.workers) as pool:
+        for batch in _batches(about, general, pool, options.workers):
+            progress = (time.monotonic() - began) / options.seconds
+            if progress >= 1:
+                break
+            rate = _RATE * min(1, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * progress)) / 2
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            inputs = [one.to(options.device) for one in padded(batch)]
+            with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16):
+                scores = network(*inputs)
+            loss = batch_loss(scores, [one.right for one in batch])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(learned, 1.0)
+            optimizer.step()
+            step += 1
+            with torch.no_grad():
+                for name, one in network.state_dict().items():
+                    averaged[name].lerp_(one, 1 - _DECAY)
+            if step % 100 == 0:
+                print(f"{time.monotonic() - began:.0f} s, step {step}: loss {loss.item():.3f}")
+        pool.shutdown(cancel_futures=True)
+    network.load_state_dict({name: (averaged[name] + started_from[name]) / 2 for name in averaged})
+    save_weights(options.out, arrays_of(network.cpu().state_dict()), {"steps": step})
+
+
+def batch_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
+    """``memnet.reader.network.reading_loss`` of a batch, without a loop over its rows."""
+    device, count = scores.kind.device, len(right)
+    kinds = torch.tensor([one.kinds for one in right], device=device)
+    loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), 1).sum()
+    spans = [(row, *span) for row, one in enumerate(right) for span in one.spans]
+    if spans:
+        rows, first, last = torch.tensor(spans, device=device).unbind(1)
+        found = _log_sum_exp(scores.start[rows, first] + scores.end[rows, last], rows, count)
+        loss = loss - found[rows.unique()].sum()
+    units = [(row, *unit) for row, one in enumerate(right) for unit in one.units]
+    if units:
+        rows, first, last, wanted = torch.tensor(units, device=device).unbind(1)
+        sums = nn.functional.pad(scores.relevance.cumsum(1), (1, 0))
+        logits = (sums[rows, last + 1] - sums[rows, first]) / (last + 1 - first)
+        good = wanted.bool()
+        every = torch.arange(count, device=device)
+        nothing = _log_sum_exp(
+            torch.cat([torch.zeros(count, device=device), logits[~good]]),
+            torch.cat([every, rows[~good]]),
+            count,
+        )
+        loss = loss + nothing[rows.unique()].sum()
+        own = rows[good]
+        shares = torch.bincount(own, minlength=count)[own]
+        loss = loss + ((torch.logaddexp(logits[good], nothing[own]) - logits[good]) / shares).sum()
+    return loss / count
+
+
+def _log_sum_exp(values: Tensor, rows: Tensor, count: int) -> Tensor:
+    """[count] log of the sum of exponentials of each row's values; of none a large negative one."""
+    highest = torch.full((count,), MASKED_LOGIT, device=values.device)
+    highest = highest.scatter_reduce(0, rows, values, "amax").detach()
+    total = torch.zeros(count, device=values.device)
+    total = total.index_add(0, rows, (values - highest[rows]).exp())
+    return highest + total.clamp_min(1e-30).log()
+
+
+def _batches(
+    about: Sequence[Example], general: Sequence[Example], pool: ProcessPoolExecutor, workers: int
+) -> Iterator[list[PackedExample]]:
+    """Batches of passes without end; the workers pack the next examples meanwhile."""
+    chunks = _chunks(about, general)
+    rng = random.Random(0)
+    waiting: list[Future[list[PackedExample]]] = [
+        pool.submit(_packed, *next(chunks)) for _ in range(3 * workers)
+    ]
+    ready: list[PackedExample] = []
+    while True:
+        while len(ready) < _BUFFER:
+            ready += waiting.pop(0).result()
+            waiting.append(pool.submit(_packed, *next(chunks)))
+        rng.shuffle(ready)
+        taken, ready = ready[: 2 * _BUFFER // 3], ready[2 * _BUFFER // 3 :]
+        yield from batches_by_length(taken, _BATCH_TOKENS, rng)
+
+
+def _chunks(
+    about: Sequence[Example], general: Sequence[Example]
+) -> Iterator[tuple[list[Example], int]]:
+    """Examples to pack with a seed, pass after pass."""
+    number = 0
+    while True:
+        rng = random.Random(number)
+        examples = [*about, *rng.sample(general, min(_GENERAL, len(general)))]
+        rng.shuffle(examples)
+        for start in range(0, len(examples), _CHUNK):
+            yield examples[start : start + _CHUNK], number * len(examples) + start
+        number += 1
+
+
+def _packed(examples: Sequence[Example], seed: int) -> list[PackedExample]:
+    rng = random.Random(seed)
+    read = (ReaderExample.model_validate(one) for one in examples)
+    return [one for each in read if (one := packed_example(each, _packer(), rng)) is not None]
+
+
+@cache
+def _packer() -> Packer:
+    return Packer(load_tokenizer(checked_folder()), _MAX_TOKENS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Whether two statements are about different things, however alike their sentences are.
+
+"The ferry sails at 7" says nothing about the tram, and that the phone bill was sent nothing about
+the dog bill. Whether one statement changes another is left to a judge where these rules see no such
+difference: "Bob has the key" changes that Ann has it.
+"""
+
+import re
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+from memnet.statements.relations import is_plain_name
+from memnet.storage import Told
+from memnet.text.dates import local_time
+from memnet.text.english import ARTICLES, Clauses
+from memnet.text.names import normalise
+from memnet.text.relative import TimeSpan, times_in
+
+# Left out of what a thing is called: "my new address" is in the place of "the address".
+_NO_PART = frozenset((*ARTICLES, *"this that new current latest present next last old s".split()))
+_OWNERS = {"our": "my", "i": "my", "we": "my", "me": "my"}
+_WITH = frozenset("with about for of".split())
+_AT = frozenset("from to in into at on by under over near until till since as than".split())
+_BE = frozenset("is are am be been was were become became".split())
+_HOUR = re.compile(
+    r"\b(?:(?:at|by) \d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b\.?| o['’]clock)?|"
+    r"\d{1,2}(?:[:.]\d\d|(?:[:.]\d\d)? ?[ap]\.?m\b\.?| o['’]clock))",
+    re.IGNORECASE,
+)
+_PARTED = re.compile(
+    r"\b(?:sold|gave (?:away|back)|got rid of|traded in|scrapped|threw (?:away|out)) "
+    r"(?:my|our|his|her|their|the) (?P<thing>[^.,;:!?]+?)"
+    r"(?= (?:and|to|for|on|in|at|last|this|because|yesterday|today)\b|[.,;:!?]|$)",
+    re.IGNORECASE,
+)
+_HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
+_MAX_WORDS = 40  # Sentences up to which words are aligned: time grows with the square
+
+
+def about_other_things(new: Told, earlier: Told) -> bool:
+    """Whether a statement can't change an earlier one, as it is about another thing."""
+    own, other = _called(new.subject), _called(earlier.subject)
+    if own and other and not set(own) <= set(other) and not set(other) <= set(own):
+        return _other_subjects(new, own, earlier, other)
+    return _other_objects(new, own, earlier)
+
+
+def parts_with(new: Told, earlier: Told) -> bool:
+    """Whether somebody sold, or gave away, what an earlier statement says that he has."""
+    own, other = _words(new.subject), _words(earlier.subject)
+    has = other[:1] == own if len(other) > 1 else _HAS.search(earlier.text) and other == own
+    if not own or not has or Clauses(earlier.text).tense_at(0) < 0:
+        return False
+    found = _PARTED.search(new.text)
+    thing = found and _words(found["thing"])
+    return bool(thing and set(thing) <= set(_words(earlier.text)))
+
+
+def _called(subject: str) -> list[str]:
+    """The words of what something is called, its head first: "bill phone" of "the phone bill"."""
+    words = _words(subject)
+    place = next((at for at, word in enumerate(words) if at and word in _WITH | _AT), len(words))
+    rest = [word for word in words[place:] if word not in _WITH | _AT]
+    return [*words[:place][::-1], *rest]
+
+
+def _words(text: str) -> list[str]:
+    words = (_OWNERS.get(word, word) for word in normalise(text).split())
+    return [word for word in words if word not in _NO_PART]
+
+
+def _other_subjects(new: Told, own: list[str], earlier: Told, other: list[str]) -> bool:
+    codes, other_codes = _codes(own), _codes(other)
+    if codes and other_codes:
+        return codes.isdisjoint(other_codes)
+    are_names = is_plain_name(new.subject) or is_plain_name(earlier.subject)
+    if own[0] == other[0] and not are_names:
+        return True
+    said = [word for word in _frame(new) if word not in own]
+    said_before = [word for word in _frame(earlier) if word not in other]
+    if not set(said).isdisjoint(other) or not set(said_before).isdisjoint(own):
+        return False
+    common = _common(said, said_before)
+    rest, rest_before = _unnumbered(said[common:]), _unnumbered(said_before[common:])
+    if said == said_before:
+        # The key is with one of two at a time; a time is of each.
+        return not are_names and _has_time(new) and _has_time(earlier)
+    return rest.isdisjoint(rest_before) and (common > 0 or not are_names)
+
+
+def _other_objects(new: Told, called: list[str], earlier: Told) -> bool:
+    """Whether the same was done to another thing: the shed was mended, and not the fence."""
+    own, other = _frame(new), _frame(earlier)
+    common = _common(own, other)
+    shared = set(own[:common])
+    if shared <= {*called, *_WITH} or not (_AT | _BE).isdisjoint(shared):
+        return False
+    if max(len(own), len(other)) > _MAX_WORDS or common in (len(own), len(other)):
+        return False
+    if _has_time(new) and _has_time(earlier):
+        return True
+    if Clauses(new.text).tense_at(0) < 0 and Clauses(earlier.text).tense_at(0) < 0:
+        return True
+    changes = SequenceMatcher(None, own[common:], other[common:], autojunk=False).get_opcodes()
+    if [name for name, *_ in changes[:2]] != ["replace", "equal"]:
+        return False
+    return len(changes) > 2 or own[common + changes[1][1]] not in _AT | _WITH
+
+
+def _frame(told: Told) -> list[str]:
+    """The words of a statement without its times."""
+    text = told.text
+    for place in reversed(_times(told)):
+        text = f"{text[: place.start]} {text[place.end :]}"
+    return _words(_HOUR.sub(" ", text))
+
+
+def _has_time(told: Told) -> bool:
+    return bool(_times(told) or _HOUR.search(told.text))
+
+
+def _times(told: Told) -> list[TimeSpan]:
+    return times_in(told.text, local_time(told.told).date())
+
+
+def _common(words: list[str], others: list[str]) -> int:
+    """How many words two lists begin with alike."""
+    alike = (one == other for one, other in zip(words, others, strict=False))
+    return sum(takewhile(bool, alike))
+
+
+def _unnumbered(words: list[str]) -> set[str]:
+    """Words without numbers and what they count or name: "400 pounds", "platform 4"."""
+    found = set[str]()
+    for at, word in enumerate(words):
+        beside = words[max(0, at - 1) : at + 2]
+        if not _codes(beside):
+            found.add(word)
+    return found
+
+
+def _codes(words: list[str]) -> set[str]:
+    return {word for word in words if any(map(str.isdigit, word))}

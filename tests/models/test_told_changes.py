@@ -1,0 +1,54 @@
+"""What is told of other things changes nothing, and what is told of the same takes its place."""
+
+from pathlib import Path
+
+import pytest
+
+from memnet import Engine
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Engine:
+    return Engine.open(tmp_path / "store", create=True)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("The ferry sails at 7.", "The tram goes at 9."),
+        ("Parcel 310 arrived on Monday.", "Parcel 311 arrived on Tuesday."),
+        ("I mended the fence on Monday.", "I mended the shed on Friday."),
+        ("The phone bill was raised to 30 euros.", "The toll was raised to 4 euros."),
+    ],
+)
+def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, str]) -> None:
+    with memory:
+        for text in texts:
+            [decision] = memory.tell(text).decisions
+            assert decision.action == "add"
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "short"),
+    [
+        (["I love olives.", "I hate olives."], "Do I like olives?", "no"),
+        (["I dislike opera.", "I enjoy opera."], "Do I like opera?", "yes"),
+        (["My favourite poet is Rilke.", "My current favourite poet is Heine."],
+         "Who is my favourite poet?", "Heine"),
+        (["Bob has never been to Oslo."], "Has Bob been to Oslo?", "no"),
+        (["Ticket 8 is paid.", "Ticket 9 is not paid."], "Is ticket 8 paid?", "yes"),
+        (["My shoe size is 42, but it used to be 41."], "What was my shoe size before?", "41"),
+        (["My shoe size is 42, but it used to be 41."], "What is my shoe size?", "42"),
+        (["The talk is on Thursday.", "The talk was put off until Monday."],
+         "When is the talk?", "Monday, 9 March 2026"),
+    ],
+)  # fmt: skip
+def test_the_last_of_the_same_holds(
+    memory: Engine, texts: list[str], question: str, short: str
+) -> None:
+    with memory:
+        for text in texts:
+            memory.tell(text, at="2026-03-04")
+        answer = memory.ask(question)
+        assert (answer.short, answer.contradiction) == (short, False)
+        assert memory.verify().problems == ()

@@ -1,0 +1,136 @@
+"""Statements about different things leave each other, and what was told answers what is asked."""
+
+import numpy as np
+import pytest
+
+from memnet.statements.asked import decided, what_was, without_others
+from memnet.statements.parsing import RuleParser
+from memnet.statements.reading import FORMS, StatementReading
+from memnet.statements.things import about_other_things, parts_with
+from memnet.storage import Told
+
+_NOW = 1_000_000.0
+
+
+def _told(text: str, subject: str | None = None) -> Told:
+    """What rules make of a sentence told at ``_NOW``; ``subject`` where they don't find it."""
+    one = RuleParser().parse(text, _NOW, ())[-1]
+    return Told(
+        one.text, one.subject if subject is None else subject, one.aliases, one.relation,
+        one.values, one.polarity, one.certainty, _NOW, _NOW, one.valid_until,
+        np.zeros(2, np.float32), act=one.act,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("earlier", "new", "apart"),
+    [
+        (("The ferry sails at 7.", "The ferry"), ("The tram goes at 9.", "The tram"), True),
+        (("The ferry sails at 7.", "The ferry"), ("The ferry sails at 9.", "The ferry"), False),
+        (("Crate A12 came on Monday.", "Crate A12"), ("Crate A13 came today.", "Crate A13"), True),
+        (("Crate A12 is full.", "Crate A12"), ("The crate A12 is empty.", "crate A12"), False),
+        (("Crate 9 leaked, dried.", "Crate 9"), ("Crate 9 burnt, is out.", "Crate 9"), False),
+        (("The phone bill is due.", "phone bill"), ("The dog bill is due.", "dog bill"), True),
+        (("The hall costs 80 euros.", "The hall"), ("The tent costs 9 euros.", "The tent"), True),
+        (("Al's flight is at 5.", "Al's flight"), ("Mia's flight is at 6.", "Mia's flight"), True),
+        (("My flight is at 5.", "My flight"), ("The new flight is at 6.", "new flight"), False),
+        (("The lunch is on Monday.", "lunch"), ("Lunch with Bo is today.", "Lunch with Bo"), False),
+        (("Lunch with Ida is on Monday.", "Lunch with Ida"),
+         ("Lunch with Bo is on Friday.", "Lunch with Bo"), True),
+        (("Ann has the torch.", "Ann"), ("Bob has the torch.", "Bob"), False),
+        (("The boat has the torch.", "The boat"), ("The van has the torch.", "The van"), False),
+        (("Ann plays chess.", "Ann"), ("Bob plays golf.", "Bob"), True),
+        (("My kayak is a Pico.", "My kayak"), ("I lost the Pico.", "I"), False),
+        (("I mended the fence on Monday.", "I"), ("I mended the shed on Friday.", "I"), True),
+        (("I have yoga on Monday.", "I"), ("I have choir on Friday.", "I"), True),
+        (("I filed the tax form.", "I"), ("I filed the loan form.", "I"), True),
+        (("I moved the talk to Monday.", "I"), ("I moved the talk to Friday.", "I"), False),
+        (("I teach in room 4 on Monday.", "I"), ("I teach in room 5 on Friday.", "I"), False),
+        (("I drive a Pico.", "I"), ("I drive a Nero.", "I"), False),
+    ],
+)  # fmt: skip
+def test_alike_sentences_may_be_about_different_things(
+    earlier: tuple[str, str], new: tuple[str, str], apart: bool
+) -> None:
+    assert about_other_things(_told(*new), _told(*earlier)) is apart
+
+
+@pytest.mark.parametrize(
+    ("earlier", "new", "parts"),
+    [
+        ("My kayak is a Pico.", "I sold the Pico and bought a Nero.", True),
+        ("I have a tuba.", "I gave away my tuba.", True),
+        ("My kayak is a Pico.", "I sold the tuba.", False),
+        ("Bob's kayak is a Pico.", "I sold the Pico.", False),
+        ("I met a Pico.", "I sold the Pico.", False),
+        ("My kayak is a Pico.", "I washed the Pico.", False),
+    ],
+)
+def test_what_is_sold_is_had_no_longer(earlier: str, new: str, parts: bool) -> None:
+    assert parts_with(_told(new, "I"), _told(earlier)) is parts
+
+
+def test_what_used_to_be_is_over_when_it_is_told() -> None:
+    now, before = RuleParser().parse("Our hut is green, it used to be grey.", _NOW, ())
+    assert (now.subject, now.values, now.certainty) == ("Our hut", ("green",), "is")
+    assert (before.subject, before.values, before.certainty) == ("Our hut", ("grey",), "was")
+    assert (now.valid_until, before.valid_until) == (None, _NOW)
+    [both] = RuleParser().parse("Ann used to be a cook and now she paints", _NOW, ())
+    assert both.valid_until is None
+
+
+def test_current_is_no_part_of_a_subject() -> None:
+    texts = ("My current doctor is Bo.", "Ann's new favourite dish is pie.", "My new car is red.")
+    subjects = [RuleParser().parse(text, _NOW, ())[0].subject for text in texts]
+    assert subjects == ["My doctor", "Ann's favourite dish", "My new car"]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "form"),
+    [
+        ("Has Ida been to Oslo?", ["Ida has never been to Oslo."], "no"),
+        ("Is ticket 8 paid?", ["Ticket 8 is paid.", "Ticket 9 is not paid."], "yes"),
+        ("Is ticket 9 paid?", ["Ticket 8 is paid.", "Ticket 9 is not paid."], "no"),
+        ("Do I like rain?", ["I can't stand rain."], "no"),
+        ("Does Ida like rain?", ["Ida loves rain."], "yes"),
+        ("Does Ida smoke?", ["Ida used to smoke."], "no"),
+        ("Was the shed painted?", ["I painted the shed on Monday."], "yes"),
+        ("Do I like snow?", ["I hate rain."], "none"),
+        ("Is Ida a cook?", ["Ida is a cook.", "Ida is not a cook."], "none"),
+        ("Is Ida a cook?", ["Ida may be a cook."], "none"),
+        ("Who is Ida?", ["Ida is a cook."], "none"),
+    ],
+)
+def test_a_statement_decides_what_asks_for_just_that(
+    question: str, texts: list[str], form: str
+) -> None:
+    undecided = StatementReading(
+        {one: float(one == "none") for one in FORMS}, (), (), 0, (0.0,) * len(texts)
+    )
+    reading = decided(question, [_told(text) for text in texts], undecided, _NOW + 1)
+    assert [one for one in FORMS if reading.forms[one] == 1] == [form]
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("Is ticket 8 paid?", [0, 2, 3]),
+        ("Is ticket 7 paid?", [0, 1, 2, 3]),
+        ("What is Liv's lucky number?", [0, 1, 3]),
+        ("What is my lucky number?", [0, 1, 2, 3]),
+    ],
+)
+def test_what_is_about_another_thing_is_not_read(question: str, read: list[int]) -> None:
+    texts = ["Ticket 8 is paid.", "Ticket 9 is red.", "My lucky number is 4.", "Ann is tall."]
+    told = [_told(text) for text in texts]
+    assert without_others(question, told, _NOW) == [told[index] for index in read]
+
+
+def test_what_has_ended_counts_most_for_what_was_before() -> None:
+    texts = ["My hut is green.", "My hut used to be grey.", "Ann used to smoke."]
+    told = [_told(text) for text in texts]
+    assert what_was("Which colour was my hut before?", told, _NOW).round(1).tolist() == (
+        np.array([0.1, 1, 0.1], np.float32).round(1).tolist()
+    )
+    assert what_was("Which colour is my hut?", told, _NOW).tolist() == [1, 1, 1]
+    assert what_was("Which colour was my hut before?", told[:1], _NOW).tolist() == [1]
