@@ -96,6 +96,69 @@ def test_two_rows_that_fit_equally_give_none() -> None:
     assert _read("price of the large plan", rows) == Prediction()
 
 
+_TICKETS = {
+    f"tickets {number}": f"Ticket: {number}; First name: {name}; Last name: {last}; "
+    f"Opened: {day}; Seats: {seats}; Balance (EUR): {balance}"
+    for number, name, last, day, seats, balance in [
+        ("590311", "Ida", "Quill", "2023-03-09", "4", "-18.20"),
+        ("590312", "Per", "Rowan", "2023-04-10", "2", "7.00"),
+        ("590313", "Ida", "Sten", "2023-04-11", "6", "-3.15"),
+    ]
+}
+_BOATS = {
+    "Boats": "Hulls\n\nHull number | Paint | Draught 2021 | Draught 2022 | Crew\n"
+    "HX-7731 | green | 1.2 m | 1.3 m | 3\n"
+    "HX-7713 | white | 1.4 m | 1.5 m |\n"
+    "HX-7137 |  | 1.6 m |  | 5"
+}
+_CROSS = {
+    "Stalls": "| Monday | Tuesday | Friday\nCheese | 12 |  | 14\nHoney | 21 | 22 | 23\n"
+    "Olives |  |  | 34"
+}
+_PARTS = {"Stalls": "Stall | Rent | Width\nMarket\nCheese | $5 | 2 m\nHarbour\nOlives | $7 |"}
+_UNNAMED = {
+    "stalls 1": "Cheese; Monday: 12; Friday: 14",
+    "stalls 2": "Honey; Monday: 21; Tuesday: 22; Friday: 23",
+}
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "answer"),
+    [
+        (_TICKETS, "How many seats does ticket 590312 have?", "2"),
+        (_TICKETS, "What is the balance of ticket 590313?", "-3.15"),
+        (_TICKETS, "What is the last name for ticket 590311?", "Quill"),
+        (_TICKETS, "Who has ticket 590312?", "Per"),
+        (_TICKETS, "What is the balance of the ticket opened on 10 April 2023?", "7.00"),
+        (_TICKETS, "What is the balance of ticket 590314?", None),  # no such row
+        (_TICKETS, "What is the balance of Ida?", None),  # of which of the two?
+        (_TICKETS, "What is the balance of Per's ticket 590311?", None),  # it is not Per's
+        (_BOATS, "What was the draught of HX-7713 in 2022?", "1.5 m"),
+        (_BOATS, "What was the draught of HX-7731 in 2021?", "1.2 m"),
+        (_BOATS, "What was the draught of HX-7137 in 2022?", None),  # an empty cell
+        (_BOATS, "What was the draught of HX-7731 in 2023?", None),  # no such column
+        (_BOATS, "What was the draught of the white hull HX-7731 in 2021?", None),
+        (_BOATS, "What is the crew of hull HX-7713?", None),  # the last cell is empty
+        (_BOATS, "What is the crew of hull HX-7137?", "5"),
+        (_BOATS, "How is HX-7713 painted?", "white"),
+        (_CROSS, "How many honeys on Tuesday?", "22"),
+        (_CROSS, "cheese on Friday", "14"),
+        (_CROSS, "cheese on Tuesday", None),
+        (_CROSS, "How many olives were there on Friday?", "34"),
+        (_PARTS, "What is the rent of the olives stall?", "$7"),
+        (_PARTS, "How wide is the cheese stall?", "2 m"),
+        (_UNNAMED, "How much honey on Friday?", "23"),
+        (_UNNAMED, "cheese on Monday", "12"),
+        (_UNNAMED, "cheese on Tuesday", None),
+    ],
+)
+def test_only_the_cell_of_the_named_row_and_column_answers(
+    passages: dict[str, str], question: str, answer: str | None
+) -> None:
+    found = [one.text for one in _read(question, passages).candidates]
+    assert found == ([] if answer is None else [answer])
+
+
 @pytest.mark.parametrize("text", ["", " | ", "a | b", "Note: x", ": ; : ", "a | b\nc", "; ; ;"])
 def test_what_is_no_table_has_no_cell(text: str) -> None:
     assert _read("what is a note of b", {"t": text}) == Prediction()

@@ -1,9 +1,13 @@
 """Spreadsheets of Excel and OpenDocument: the tables that stand in their sheets."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, time, timedelta
 from functools import partial
 from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 from zipfile import ZipFile
 
@@ -18,8 +22,19 @@ from python_calamine import (
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.package import PROTECTED, OfficePackage, Package, check_not_encrypted, local
+from memnet.loaders.package import (
+    PROTECTED,
+    OfficePackage,
+    Package,
+    attribute,
+    check_not_encrypted,
+    child,
+    children,
+    integer,
+    local,
+)
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
+from memnet.loaders.tables.number_formats import BUILT_IN, show
 
 Result = TypeVar("Result")
 
@@ -31,6 +46,10 @@ _METADATA = {name: name for name in ("title", "subject", "description", "languag
     "creation-date": "created",
     "date": "modified",
 }
+# The start of a cell of .xlsx with its place and its style; a whole tree of it would be too large.
+_CELL = re.compile(rb"<(?:\w{1,20}:)?c\s[^<>]*>")
+_PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Z]{1,3})(\d{1,7})["']""")
+_STYLE = re.compile(rb"""\ss\s?=\s?["'](\d{1,6})["']""")
 _MAX_PRINTED = 1e15  # spreadsheets show 15 digits; larger numbers are written with an exponent
 # Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_REPEATED = 80
@@ -40,7 +59,7 @@ _MAX_REGION = 100_000  # rows between empty ones that are looked at together for
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """All sheets, with a block for each row that names its columns."""
-    data, metadata = _workbook(file.data)
+    data, metadata, formats = _workbook(file.data)
     workbook = _read(partial(CalamineWorkbook.from_filelike, BytesIO(data)))
     builder = DocumentBuilder()
     problems: list[Problem] = []
@@ -54,7 +73,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             problems.append(Problem(f"{file.name}, sheet {name!r}", str(error)))
             continue
         if sheet.start is not None:
-            _add_sheet(builder, name, sheet, sheet.start[1], file.max_characters)
+            rows = _rows(sheet, sheet.start[1], formats.of_sheet(name))
+            _add_sheet(builder, name, rows, sheet.start[1], file.max_characters)
     if not len(builder):
         if problems:
             raise InputError(f"has no sheet that can be read: {problems[0].what}")
@@ -79,8 +99,57 @@ def _read(call: Callable[[], Result]) -> Result:
         ) from None
 
 
-def _workbook(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """A workbook as the library takes it, and its metadata.
+class _Formats:
+    """The number formats of the cells of a workbook, which the library does not give.
+
+    Known of .xlsx alone; there are none of a damaged part.
+    """
+
+    def __init__(self, package: OfficePackage | None = None) -> None:
+        self._package = package
+        self._sheets: dict[str, str] = {}  # parts by the names of sheets
+        self._codes: list[str] = []  # by style
+        if package is not None:
+            with suppress(InputError):
+                self._read(package)
+
+    def _read(self, package: OfficePackage) -> None:
+        main = next(iter(package.related("", "officeDocument")), "")
+        relations = package.relations(main)
+        for sheet in children(child(package.xml(main), "sheets")):
+            relation = relations.get(attribute(sheet, "id"))
+            if relation is not None:
+                self._sheets[sheet.get("name", "")] = relation.target
+        for part in package.related(main, "styles"):
+            styles = package.xml(part)
+            codes = BUILT_IN | {
+                integer(each.get("numFmtId", "")): each.get("formatCode", "")
+                for each in children(child(styles, "numFmts"))
+            }
+            self._codes = [
+                codes.get(integer(each.get("numFmtId", "")), "")
+                for each in children(child(styles, "cellXfs"))
+            ]
+
+    def of_sheet(self, name: str) -> Iterator[tuple[int, dict[int, str]]]:
+        """The rows of a sheet, each with the formats of its columns; all from 0."""
+        if self._package is None or not any(self._codes):
+            return
+        with suppress(InputError):
+            part = self._package.read(self._sheets.get(name, ""))
+            for row, cells in groupby(self._cells(part or b""), itemgetter(0)):
+                yield row, {column: code for _, column, code in cells}
+
+    def _cells(self, markup: bytes) -> Iterator[tuple[int, int, str]]:
+        for cell in _CELL.finditer(markup):
+            place, style = _PLACE.search(cell[0]), _STYLE.search(cell[0])
+            number = int(style[1]) if style else 0
+            if place and number < len(self._codes) and self._codes[number]:
+                yield int(place[2]) - 1, _column_number(place[1].decode()), self._codes[number]
+
+
+def _workbook(data: bytes) -> tuple[bytes, dict[str, Any], _Formats]:
+    """A workbook as the library takes it, its metadata, and its number formats.
 
     Files of OpenDocument are packed again with nothing but their content, as some have no sign of
     what they are, and the flat ones are not packed at all.
@@ -88,17 +157,19 @@ def _workbook(data: bytes) -> tuple[bytes, dict[str, Any]]:
     if not data.startswith(b"PK"):
         if not data[:100].lstrip(_BEFORE_XML).startswith(b"<"):
             check_not_encrypted(data)
-            return data, {}
-        return _packed(data), {}
+            return data, {}, _Formats()
+        return _packed(data), {}, _Formats()
     package = OfficePackage(data)
     if "content.xml" not in package:
+        formats = _Formats(package)
         try:
-            return data, package.properties()
+            return data, package.properties(), formats
         except InputError:
-            return data, {}
+            return data, {}, formats
     if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
         raise InputError(PROTECTED)
-    return _packed(package.read("content.xml") or b""), _open_document_metadata(package)
+    content = package.read("content.xml") or b""
+    return _packed(content), _open_document_metadata(package), _Formats()
 
 
 def _packed(content: bytes) -> bytes:
@@ -124,38 +195,67 @@ def _open_document_metadata(package: Package) -> dict[str, Any]:
     return found
 
 
-def _rows(sheet: CalamineSheet, left: int) -> Iterator[Row]:
-    """Its rows, with the text of merged cells in each of those that stand below each other."""
-    merged = _merged(sheet.merged_cell_ranges or (), left)
+def _rows(
+    sheet: CalamineSheet, left: int, formats: Iterator[tuple[int, dict[int, str]]]
+) -> Iterator[Row]:
+    """Its rows as they are shown, with the text of merged cells in each cell that they cover.
+
+    One that covers several columns is repeated only below texts of their own: above them it is a
+    title, or groups the headers below it.
+    """
+    down, across = _merged(sheet.merged_cell_ranges or (), left)
     above: dict[int, str] = {}
+    named: set[int] = set()  # columns with a text since the last empty row
+    formatted = next(formats, None)
     for number, values in enumerate(sheet.iter_rows()):
-        row = [cell_text(value) for value in values]
-        for column in merged.get(number, ()):
-            text = above.get(column, "")
-            if column < len(row) and not row[column] and len(text) <= _MAX_REPEATED:
-                row[column] = text
+        while formatted is not None and formatted[0] < number:
+            formatted = next(formats, None)
+        codes = formatted[1] if formatted is not None and formatted[0] == number else {}
+        row = [cell_text(value, codes.get(column, "")) for column, value in enumerate(values, left)]
+        for column in down.get(number, ()):
+            _repeat(row, column, above.get(column, ""))
+        several = sum(map(bool, row)) > 1  # else it is a title of rows
+        for first, column in across.get(number, ()):
+            if several and column in named and first < len(row):
+                _repeat(row, column, row[first])
         above = {column: text for column, text in enumerate(row) if text}
+        named = {*named, *above} if above else set()
         yield number, row
 
 
-def _merged(ranges: Iterable[Any], left: int) -> dict[int, list[int]]:
-    """By row the columns of cells that belong to one above, which is one column wide."""
-    found: dict[int, list[int]] = {}
+def _repeat(row: list[str], column: int, text: str) -> None:
+    if column < len(row) and not row[column] and len(text) <= _MAX_REPEATED:
+        row[column] = text
+
+
+def _merged(
+    ranges: Iterable[Any], left: int
+) -> tuple[dict[int, list[int]], dict[int, list[tuple[int, int]]]]:
+    """By row the columns of cells that belong to one above, and to the first one of the row."""
+    down: dict[int, list[int]] = {}
+    across: dict[int, list[tuple[int, int]]] = {}
     cells = 0
     for (top, first), (bottom, last) in ranges:
-        cells += bottom - top
-        if first == last and cells <= _MAX_MERGED:
-            for row in range(top + 1, bottom + 1):
-                found.setdefault(row, []).append(first - left)
-    return found
+        area = (bottom - top + 1) * (last - first + 1)
+        if cells + area > _MAX_MERGED:
+            continue
+        cells += area
+        for row in range(top, bottom + 1):
+            if row > top:
+                down.setdefault(row, []).append(first - left)
+            for column in range(first + 1, last + 1):
+                across.setdefault(row, []).append((first - left, column - left))
+    return down, across
 
 
-def cell_text(value: Any) -> str:
-    """A value as people read it."""
+def cell_text(value: Any, code: str = "") -> str:
+    """A value as people read it; of a number as its format ``code`` shows it."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, bool):
         return str(value).upper()
+    if code and isinstance(value, (int, float)) and (shown := show(value, code)) is not None:
+        return shown
     if isinstance(value, float):
         whole = value.is_integer() and abs(value) < _MAX_PRINTED
         return str(int(value)) if whole else format(value, ".15g")
@@ -171,7 +271,7 @@ def cell_text(value: Any) -> str:
 
 
 def _add_sheet(
-    builder: DocumentBuilder, name: str, sheet: CalamineSheet, left: int, max_characters: int
+    builder: DocumentBuilder, name: str, rows: Iterator[Row], left: int, max_characters: int
 ) -> None:
     """Add a sheet: its name as a heading, then its tables; ``left`` is its first column."""
 
@@ -180,7 +280,7 @@ def _add_sheet(
         return at if first == last else f"{at}:{column_name(last)}{row + 1}"
 
     writer = TableWriter(builder, place, max_characters)
-    for number, region in enumerate(_regions(_rows(sheet, left))):
+    for number, region in enumerate(_regions(rows)):
         if number == 0:
             builder.open(name)
             builder.add("heading", name, level=1)
@@ -222,6 +322,13 @@ def _side_by_side(region: list[Row]) -> Iterator[tuple[int, list[Row]]]:
 def _names(region: list[Row], column: int) -> bool:
     kinds = [kind_of(row[column]) for _, row in region if column < len(row) and row[column]]
     return len(kinds) > 1 and all(kind == "text" for kind in kinds)
+
+
+def _column_number(name: str) -> int:
+    number = 0
+    for letter in name:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1
 
 
 def column_name(column: int) -> str:

@@ -102,9 +102,31 @@ class Table:
             if headers:
                 names = _write_header(builder, headers, columns)
                 headers = []
-            _write_row(builder, row, names, columns)
+            self._write_row(builder, row, names, columns)
         if headers:
             _write_header(builder, headers, columns)
+
+    def _write_row(
+        self, builder: DocumentBuilder, row: _Row, names: dict[int, str], columns: list[int]
+    ) -> None:
+        cells = [row.cells.get(column) for column in columns]
+        filled = [cell for cell in cells if cell is not None and cell.text and not cell.repeats]
+        links = dict.fromkeys(row.links)
+        if not names and len(filled) == 2 and filled[0].names_column and not filled[1].names_column:
+            # Its header stands beside it, not above.
+            pair = [(filled[0].text.rstrip(": ")[:_LONG_HEADER], filled[1].text, "")]
+            builder.add_row(pair, labelled=True, links=links)
+            return
+        if len(filled) == 1:  # a title of the rows below it, or the name of a row without values
+            cells = cells[: cells.index(filled[0]) + 1]
+        written = []
+        for column, cell in zip(columns, cells, strict=False):
+            text = "" if cell is None else cell.text
+            if cell is not None and cell.repeats:
+                self.budget -= len(text)
+                text = text if len(text) <= _LONG_REPEAT and self.budget >= 0 else ""
+            written.append((names.get(column, "")[:_LONG_HEADER], text, ""))
+        builder.add_row(written, links=links)
 
 
 def is_data_table(table: Element) -> bool:
@@ -165,27 +187,3 @@ def _write_header(
     links = [link for given in headers for link in given.links]
     builder.add_row(row, header=True, links=dict.fromkeys(links))
     return names
-
-
-def _write_row(
-    builder: DocumentBuilder, row: _Row, names: dict[int, str], columns: list[int]
-) -> None:
-    cells = [row.cells.get(column) for column in columns]
-    shown = [(at, cell) for at, cell in zip(columns, cells, strict=True) if cell is not None]
-    filled = [cell for _, cell in shown if cell.text and not cell.repeats]
-    links = dict.fromkeys(row.links)
-    if not names and len(filled) == 2 and filled[0].names_column and not filled[1].names_column:
-        # Its header stands beside it, not above.
-        pair = [(filled[0].text.rstrip(": ")[:_LONG_HEADER], filled[1].text, "")]
-        builder.add_row(pair, labelled=True, links=links)
-        return
-    if not names:
-        builder.add_row((("", cell.text, "") for cell in filled), links=links)
-        return
-    last = max((at for at, cell in shown if cell.text and not cell.repeats), default=-1)
-    written = []
-    for column, cell in zip(columns, cells, strict=True):
-        if column <= last:
-            text = "" if cell is None or cell.repeats else cell.text
-            written.append((names[column][:_LONG_HEADER], text, ""))
-    builder.add_row(written, links=links)

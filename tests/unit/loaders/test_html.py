@@ -161,6 +161,20 @@ def test_spanning_cells_stand_where_they_belong() -> None:
     ]
 
 
+@pytest.mark.parametrize("tag", ["th", "td"])
+def test_empty_cells_keep_their_place(tag: str) -> None:
+    names = "".join(f"<{tag}>{name}</{tag}>" for name in ("", "Low", "High", "Mean"))
+    markup = (
+        f"<table><tr>{names}</tr><tr><td>Quay<td><td>4<td></tr>"
+        "<tr><td>Dock<td colspan=2>closed<td>6</tr><tr><td colspan=4>Inland</tr>"
+        "<tr><td>Lock<td>7<td>8</tr></table>"
+    )
+    assert [line for _, _, line in blocks(markup, whole=False)] == [
+        "| Low | High | Mean", "Quay |  | 4 |", "Dock | closed | closed | 6", "Inland",
+        "Lock | 7 | 8 |",
+    ]  # fmt: skip
+
+
 def test_headers_beside_values() -> None:
     document = added("<table><tr><th>Born:<td>1815<tr><th>Died<td>1852</table>")
     assert document.text == "Born: 1815\nDied: 1852"

@@ -1,11 +1,13 @@
 """Spreadsheets: tables in sheets, headers, values and places."""
 
 from datetime import date, datetime, time, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xlsxwriter import Workbook  # type: ignore[import-untyped]
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
@@ -162,6 +164,57 @@ def test_a_table_goes_on_after_an_empty_row() -> None:
 def test_merged_cells_stand_in_each_row() -> None:
     cells = grid("Port|Ship|Length\nKestle|Orre|20\n|Petrel|30")
     assert rows(cells, ("A2:A3",))[1] == "row: Port: Kestle; Ship: Petrel; Length: 30"
+
+
+def test_cells_merged_across_stand_in_each_column_below_texts_of_their_own() -> None:
+    cells = grid(
+        "Tides\n|2031||2032|\nQuay|Low|High|Low|High\nNorth|1|2|3|4\nSouth|5|closed||8\n"
+        "Islands\nEast|dredged|||9\nWest|10|||"
+    )
+    merged = ("A1:E1", "B2:C2", "D2:E2", "C5:D5", "A6:E6", "B7:D7")
+    assert rows(cells, merged) == [
+        "paragraph: Tides",
+        "row: Quay: North; 2031 Low: 1; 2031 High: 2; 2032 Low: 3; 2032 High: 4",
+        "row: Quay: South; 2031 Low: 5; 2031 High: closed; 2032 Low: closed; 2032 High: 8",
+        "row: Quay: Islands",
+        "row: Quay: East; 2031 Low: dredged; 2031 High: dredged; 2032 Low: dredged; 2032 High: 9",
+        "row: Quay: West; 2031 Low: 10",
+    ]
+
+
+def test_a_block_of_merged_cells_stands_in_each_of_them() -> None:
+    cells = grid("Guide|Mon|Tue|Wed\nIda|lake|hill|hut\nPer|ill||hut\nSten|||lake")
+    assert rows(cells, ("B3:C4",)) == [
+        "row: Guide: Ida; Mon: lake; Tue: hill; Wed: hut",
+        "row: Guide: Per; Mon: ill; Tue: ill; Wed: hut",
+        "row: Guide: Sten; Mon: ill; Tue: ill; Wed: lake",
+    ]
+
+
+def test_numbers_read_as_their_cells_show_them() -> None:
+    file = BytesIO()
+    with Workbook(file) as workbook:
+        percent, money, weight, code, day = (
+            workbook.add_format({"num_format": code})
+            for code in (10, '"$"#,##0.00', '0 "kg"', "00000", "dd/mm/yyyy")
+        )
+        workbook.add_worksheet("Notes").write_row("B2", ["Kind", "Count"])
+        workbook.get_worksheet_by_name("Notes").write_row("B3", ["Rods", 0.25], percent)
+        sheet = workbook.add_worksheet("Loads")
+        sheet.write_row("B3", ["Load", "Share", "Fee", "Weight", "Code", "Day", "Plain"])
+        sheet.write("B4", "Slate")
+        for column, (value, shown_as) in enumerate(
+            [(0.0725, percent), (1980, money), (640, weight), (372, code), (46000, day)], 2
+        ):
+            sheet.write(3, column, value, shown_as)
+        sheet.write("H4", 0.0725)
+    assert shown(read(sheets, file.getvalue())) == [
+        "heading1: Notes",
+        "row: Kind: Rods; Count: 25.00%",
+        "heading1: Loads",
+        "row: Load: Slate; Share: 7.25%; Fee: $1,980.00; Weight: 640 kg; Code: 00372; "
+        "Day: 2025-12-09; Plain: 0.0725",
+    ]
 
 
 @pytest.mark.parametrize(
