@@ -100,7 +100,7 @@ def batch_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
     if spans:
         rows, first, last = torch.tensor(spans, device=device).unbind(1)
         found = _log_sum_exp(scores.start[rows, first] + scores.end[rows, last], rows, count)
-        loss = loss - found[rows.unique()].sum()
+        loss = loss - found[sorted({row for row, *_ in spans})].sum()
     units = [(row, *unit) for row, one in enumerate(right) for unit in one.units]
     if units:
         rows, first, last, wanted = torch.tensor(units, device=device).unbind(1)
@@ -113,7 +113,7 @@ def batch_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
             torch.cat([every, rows[~good]]),
             count,
         )
-        loss = loss + nothing[rows.unique()].sum()
+        loss = loss + nothing[sorted({row for row, *_ in units})].sum()
         own = rows[good]
         shares = torch.bincount(own, minlength=count)[own]
         loss = loss + ((torch.logaddexp(logits[good], nothing[own]) - logits[good]) / shares).sum()

@@ -201,7 +201,8 @@ def _corrected(
         arrays[f"{prefix}{name}"] for name in _CORRECTION
     )
     inputs = np.concatenate(((features - shift) / scale, *unscaled), axis=1)
-    hidden = _gelu(inputs @ weight.T + bias)
+    expanded = (inputs @ weight.T + bias).astype(np.float32, copy=False)
+    hidden = _gelu(expanded)
     output: FloatArray = (hidden @ output_weight.T + output_bias)[:, 0]
     return output
 

@@ -143,7 +143,11 @@ class DryRun(Telling):
         return [one for one in changed if one is not None]
 
     def _carry_out(
-        self, new: Told, slot: NewSlot, resolution: Resolution, _: Sequence[Told]
+        self,
+        new: Told,
+        slot: NewSlot,
+        resolution: Resolution,
+        candidates: Sequence[Told],  # noqa: ARG002
     ) -> None:
         """Do in memory what a ``TellTransaction`` does, as far as a later judgement sees it."""
         if new.act == "forget":

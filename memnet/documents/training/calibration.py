@@ -121,7 +121,7 @@ def fit_calibration(
         for index in range(fold, len(cases), _FOLDS):
             confidences[index] = calibration.confidence(cases[index].signals)
     judged = list(zip(confidences, cases, strict=True))
-    promises = {
+    promises: dict[Promise, float] = {
         kind: promised_from([(one, case.right) for one, case in judged if case.kind == kind])
         for kind in PROMISES
     }

@@ -62,7 +62,7 @@ def _values(rows: Sequence[Sequence[str]], column: int) -> list[str]:
 
 def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
     """What kind most of its values are of; empty if no kind prevails."""
-    kinds = Counter(map(kind_of, _values(rows, column)))
+    kinds = Counter[Kind](map(kind_of, _values(rows, column)))
     for kind, count in kinds.most_common(1):
         if count >= _MOST * kinds.total():
             return kind
