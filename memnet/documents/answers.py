@@ -243,7 +243,8 @@ class TextAnswers:
         prediction = predict_spans(
             text, first, reading.result(), resolved, further, compared, self._config.answer.rules
         )
-        return prediction if compared else read_alone(text, prediction, reader)
+        asked = resolved[-1].question if resolved else text
+        return prediction if compared else read_alone(asked, prediction, reader)
 
 
 def _public(quotation: Quotation) -> Quote:

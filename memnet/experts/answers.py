@@ -24,7 +24,7 @@ MIN_WEIGHT = 0.1
 _SURE = 0.8
 # Relevance of each statement that they quote for it. What somebody said of himself in a chat is
 # little of the chat: read alone, something in it is soon taken for the answer.
-_RELEVANT = 0.5
+_RELEVANT = 0.75
 _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
     "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"

@@ -111,6 +111,8 @@ def signals_of(
     wanted = stems(question, STEM_LETTERS)
     read = _all_stems(normalise(_answer_context(best, support)))
     ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
+    for rank, item in enumerate(others):  # which hops of their own have ranked
+        ranks[item.slot.id] = min(rank, ranks.get(item.slot.id, rank))
     return Signals(
         answer=best.score if best else 0.0,
         second=candidates[1].score if len(candidates) > 1 else 0.0,

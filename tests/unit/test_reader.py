@@ -366,7 +366,7 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
     both = signals("Who raised the light of Brock in 1912?", 0, "it stood".capitalize())
     assert both.overlap == 0.25
     other = signals("Who raised the light of Brock in 1871?", 1, "Cy")
-    assert (other.overlap, other.unknown, other.rank) == (0.75, False, 1)
+    assert (other.overlap, other.unknown, other.rank) == (0.75, False, 0)
     # Names and numbers may stand in any passage; what stands in none is unknown.
     assert signals("Who raised the light of Holm in 1871?", 1, "Cy").unknown
     assert signals("Who raised the light of Brock in 1999?", 1, "Cy").unknown
