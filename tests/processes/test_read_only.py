@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -28,17 +29,20 @@ def _write_and_die(path: Path) -> None:
 
 
 @pytest.fixture
-def crashed(tmp_path: Path) -> Iterator[Path]:
-    """A store with all its commits in the log that a killed process left beside the database."""
-    process = killed.START.Process(target=_write_and_die, args=(tmp_path / "store",))
-    process.start()
-    ended(process)
-    assert (tmp_path / "store" / "memory.sqlite3-wal").stat().st_size > 100_000
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o011)
-    yield tmp_path / "store"
-    (tmp_path / "store").chmod(0o700)
+def crashed() -> Iterator[Path]:
+    """A store with all its commits in the log that a killed process left beside the database.
+
+    Not in a folder of pytest's: each of its runs closes their root to others again.
+    """
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        store = Path(folder) / "store"
+        process = killed.START.Process(target=_write_and_die, args=(store,))
+        process.start()
+        ended(process)
+        assert (store / "memory.sqlite3-wal").stat().st_size > 100_000
+        yield store
+        store.chmod(0o700)
 
 
 def _read(path: Path, said: Connection) -> None:
