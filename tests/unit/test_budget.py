@@ -200,9 +200,9 @@ def test_history_breaks_lines_between_words(
 
 
 def test_history_is_no_place_for_standing() -> None:
-    from memnet.cli.tell import tell
+    from memnet.cli.main import memnet  # a command run without its group keeps other help options
 
-    result = CliRunner().invoke(tell, ["--history", "Ann", "--standing"])
+    result = CliRunner().invoke(memnet, ["tell", "--history", "Ann", "--standing"])
     assert result.exit_code == 2
     assert "either a TEXT" in result.output
 
