@@ -20,7 +20,7 @@ from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.runtime.device import in_background
-from memnet.storage import EVERYWHERE, MemoryStore, Scope
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
@@ -192,9 +192,14 @@ class TextAnswers:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         first = passages[: self._config.answer.passages]
-        by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
+        rows = [item for item in first if may_hold_rows(item.slot.text)]
+        by_cell = read_cells(text, terms, rows, self._passages_of)
         read = self._read(text, passages, retrieval) if passages else Prediction()
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
+        """The first passages of a slot's source."""
+        return self._store.passages_of(slot.source, slot.namespace, limit)
 
     def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
         """Whether some facts, read as sentences, answer a question; without a reader they do."""
@@ -290,7 +295,10 @@ def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) 
     """The one of three ways of reading that answers a question."""
     # Without a reader, the last hop attends to all.
     if by_cell.candidates and (
-        read.abstained or not read.attended or any(map(by_cell.quotes[0].overlaps, read.attended))
+        by_cell.computed
+        or read.abstained
+        or not read.attended
+        or any(map(by_cell.quotes[0].overlaps, read.attended))
     ):
         return by_cell
     unsure = read.abstained or not read.candidates or read.confidence is None

@@ -18,7 +18,9 @@ _MARKDOWN = {"Plans": "Our plans:\n\nPlan | Storage | Price\nSmall | 2 TB | $7\n
 
 def _read(question: str, passages: dict[str, str]) -> Prediction:
     terms = query_terms(question)
-    return read_cells(question, {term: 1 / len(terms) for term in terms}, ranked(passages))
+    items = ranked(passages)
+    weights = {term: 1 / len(terms) for term in terms}
+    return read_cells(question, weights, items, lambda slot, _limit: [slot])
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])

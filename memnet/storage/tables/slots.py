@@ -307,6 +307,18 @@ class SlotReads(ABC):
         )
         return [checked_slot(row) for row in reversed(rows)]
 
+    def passages_of(self, source: str, namespace: str, limit: int) -> list[Slot]:
+        """The first ``limit`` passages of a source, in their order."""
+        rows = self.connection.rows(
+            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+            WHERE source.name = ? AND source.namespace = ? AND slot.kind = 'passage'
+            ORDER BY slot.start LIMIT ?""",
+            source,
+            namespace,
+            limit,
+        )
+        return [checked_slot(row) for row in rows]
+
     def search_symbolic(
         self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:

@@ -1,0 +1,605 @@
+"""Answers that are computed from all rows of a table: comparisons, extremes, counts and sums.
+
+A question names an operation, a column and perhaps rows. Nothing is computed where one of them is
+not found, where a cell that counts is of another unit than the others, or where the question says
+something that neither the table nor the operation does: "the cheapest hut in winter".
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from memnet.reader.answers import asks_whether
+from memnet.reader.rows import Cell, Row, Table, has_digit, stem, stems
+from memnet.reader.values import Value, decimal_point, value_of, values_of, written
+from memnet.text.english import query_terms
+
+_TOKEN = re.compile(r"\d[\d.,]*\d|[^\W_]+")
+_MANY = ("more", "most")
+_FEW = ("fewer", "fewest", "less", "least")
+_THAN = re.compile(
+    r"(?P<degree>\w+) than|(?P<more>over|above|after|exceeding|at least)"
+    r"|(?P<less>under|below|before|at most|up to)|(?P<just>exactly)",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(rf"\b(?:{_THAN.pattern}) (?:[$€£] ?)?(?P<number>\d[\d.,]{{0,20}})", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:total|sum|altogether|combined|together|in all|overall)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:average|(?<=the )mean(?= \w))\b", re.IGNORECASE)
+_COUNT = re.compile(r"\bhow many ((?:different )?\w+)", re.IGNORECASE)
+_THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
+# What is not computed: denials, the second highest, the three highest.
+_NOT_COMPUTED = re.compile(
+    r"\b(?:not|n['’]t|never|without|except|second|third|\d(?:nd|rd|th)|top)\b"
+    r"(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
+    re.IGNORECASE,
+)
+_ROWS = frozenset(map(stem, "row entry item record line".split()))
+_OVERALL = stems("total sum average mean subtotal overall") | {"all"}
+_PREPOSITIONS = frozenset("in on at during for of from with by per since until near".split())
+_BETWEEN = frozenset("the a an all any this that its our their".split())
+# Words that say nothing of which rows or column are meant.
+_FILLING = frozenset(
+    map(
+        stem,
+        "all altogether amount any are average combined come cost different do does each every "
+        "exactly get give given gives gave got had has have how is list listed make many maximum "
+        "mean minimum much number of one or out overall paid pay row rows sold sum table take takes "
+        "than there together took total up was were what when where which who whose".split(),
+    )
+)
+_Sign = Literal[-1, 1]
+
+
+class _Measure(NamedTuple):
+    headers: frozenset[str]  # Words of the header of a column of it, or of its unit
+    more: frozenset[str]  # What has more of it
+    less: frozenset[str]
+
+
+_MEASURES = tuple(
+    _Measure(*(frozenset(words.split()) for words in one))
+    for one in (
+        ("height altitude elevation high tall", "high tall", "low short"),
+        ("length distance long km", "long far", "short near close"),
+        ("price cost costs fee rent fare rate eur usd gbp chf € $ £", "expensive dear", "cheap"),
+        ("weight mass kg", "heavy", "light"),
+        ("speed velocity kmh mph kn knots", "fast quick", "slow"),
+        ("time duration run lap s sec seconds min minutes", "slow long", "fast quick short"),
+        ("age", "old", "young new"),
+        ("born built founded established since year opened made bought launched birth day",
+         "young new recent late", "old early"),
+        ("time departure arrival start opens closes date day", "late", "early"),
+        ("size area population capacity volume", "big large", "small"),
+        ("width wide breadth", "wide broad", "narrow"),
+        ("depth deep", "deep", "shallow"),
+        ("thickness", "thick", "thin"),
+        ("temperature warmth °c °f", "warm hot", "cold cool"),
+        ("power strength w kw watt watts", "strong powerful", "weak"),
+    )
+)  # fmt: skip
+# What more or less of anything is called: "the highest price".
+_MORE = frozenset("high big large great long late".split())
+_LESS = frozenset("low small short little early".split())
+_ADJECTIVES = frozenset[str]().union(_MORE, _LESS, *(one.more | one.less for one in _MEASURES))
+
+
+class Computed(NamedTuple):
+    """What was computed."""
+
+    short: str
+    said: str  # What was computed, as a person reads it: "Brelle: Beds 60, the most of 5 rows"
+    rows: tuple[Row, ...]  # That it was computed from, those that decide first
+    cell: tuple[Row, Cell] | None  # The cell that is the short answer, if one is
+    explained: float  # Share of the question's words that the table and the operation explain
+    verdict: bool = False  # Whether it answers with yes or no
+
+
+class _Token(NamedTuple):
+    word: str  # In lower case
+    stem: str
+    content: bool
+    name: bool  # Whether it is written like a name, a number or a code
+
+
+class _Degree(NamedTuple):
+    tokens: tuple[int, ...]
+    sign: _Sign  # Of more or less, or of the adjective where it has one
+    adjective: str  # Its base form; empty of "more" and "fewest"
+    superlative: bool
+
+
+class _Column(NamedTuple):
+    header: str
+    tokens: frozenset[int]  # That name it
+
+
+def operation_of(question: str) -> frozenset[str] | None:
+    """Stems of the words that ask to compute; none of "how many", None where nothing is computed."""
+    asked = _Asked(question)
+    if _NOT_COMPUTED.search(question):
+        return None
+    if asked.degree is not None:
+        return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
+    words = [*_SUM.finditer(question), *_MEAN.finditer(question)]
+    if words or asked.counted:
+        return frozenset(stem(one[0].casefold()) for one in words)
+    return None
+
+
+def compute(question: str, tables: Sequence[Table]) -> Computed | None:
+    """The answer from the one table that explains a question best; None if two differ."""
+    asked = _Asked(question)
+    found: list[Computed] = []
+    for table in tables:
+        for one in (table, table.turned_over()):
+            result = None if one is None or len(one.rows) < 2 else _Computation(asked, one).result()
+            if result is not None:
+                found.append(result)
+                break
+    found.sort(key=lambda one: -one.explained)
+    if not found:
+        return None
+    best = [one for one in found if one.explained == found[0].explained]
+    return best[0] if len({one.short for one in best}) == 1 else None
+
+
+class _Asked:
+    """What the words of a question ask to compute."""
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+        content = frozenset(query_terms(question))
+        self.tokens = [
+            _Token(
+                match[0].casefold(),
+                stem(match[0].casefold()),
+                match[0].casefold() in content or has_digit(match[0]),
+                has_digit(match[0]) or (match.start() > 0 and match[0][0].isupper()),
+            )
+            for match in _TOKEN.finditer(question)
+        ]
+        limit = _LIMIT.search(question)
+        self.limit = limit
+        self.limited = frozenset[int]()
+        if limit is not None:
+            starts = [match.start() for match in _TOKEN.finditer(question)]
+            self.limited = frozenset(
+                number for number, at in enumerate(starts) if limit.start() <= at < limit.end()
+            )
+        self.degrees = list(self._degrees())
+        self.degree = self.degrees[0] if len(self.degrees) == 1 else None
+        counted = _COUNT.search(question)
+        self.counted = stem(counted[1].split()[-1].casefold()) if counted else ""
+        self.whether = asks_whether(question)
+
+    def _degrees(self) -> Iterator[_Degree]:
+        number = 0
+        words = [token.word for token in self.tokens]
+        while number < len(words):
+            word, after = words[number], words[number + 1 : number + 2]
+            before = words[number - 1 : number]
+            if word in (*_MANY, *_FEW) and before != ["at"]:
+                sign: _Sign = 1 if word in _MANY else -1
+                adjective = after[0] if after and after[0] in _ADJECTIVES else ""
+                tokens = (number, number + 1) if adjective else (number,)
+                yield _Degree(tokens, sign, adjective, word in ("most", "fewest", "least"))
+                number += len(tokens)
+                continue
+            if word in ("maximum", "minimum"):
+                yield _Degree((number,), 1, "high" if word == "maximum" else "low", True)
+            base, superlative = _base(word)
+            if base:
+                yield _Degree((number,), 1, base, superlative)
+            number += 1
+
+
+def _base(word: str) -> tuple[str, bool]:
+    """The adjective that a word is the comparative or superlative of, and whether the latter."""
+    for ending in ("er", "est"):
+        if word.endswith(ending):
+            root = word.removesuffix(ending)
+            for base in (root, root + "e", root[:-1] + "y", root[:-1]):
+                if base in _ADJECTIVES:
+                    return base, ending == "est"
+    return "", False
+
+
+class _Computation:
+    """One way to answer a question from one table."""
+
+    def __init__(self, asked: _Asked, table: Table) -> None:
+        self._asked = asked
+        self._table = table
+        self._key = table.headers[0]
+        self._used: set[int] = set(asked.limited)
+
+    def result(self) -> Computed | None:
+        """The answer, if the table gives one."""
+        asked = self._asked
+        if asked.limit is None and asked.degree is None:
+            if _MEAN.search(asked.question) or _SUM.search(asked.question):
+                return self._folded(mean=_MEAN.search(asked.question) is not None)
+        if asked.counted and not (asked.degree and asked.degree.superlative):
+            return self._counted()
+        return self._compared() if asked.degree is not None else None
+
+    @cached_property
+    def _point(self) -> str:
+        return decimal_point(cell.text for row in self._table.rows for cell in row.values())
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        """The rows but for those that sum others up."""
+        return [
+            number
+            for number, row in enumerate(self._table.rows)
+            if self._key not in row or not row[self._key].value <= _OVERALL
+        ]
+
+    @cached_property
+    def _measured(self) -> list[str]:
+        """The headers of the columns whose cells have values."""
+        found: list[str] = []
+        for header in self._table.headers:
+            cells = [row[header].text for row in self._table.rows if header in row]
+            values = sum(value_of(text, self._point) is not None for text in cells)
+            if header and cells and 2 * values > len(cells):
+                found.append(header)
+        return found
+
+    def _values(self, header: str, rows: Iterable[int]) -> dict[int, Value] | None:
+        rows = [row for row in rows if header in self._table.rows[row]]
+        return values_of({row: self._table.rows[row][header].text for row in rows}, self._point)
+
+    def _named_column(self, taken: Iterable[int] = ()) -> _Column | None:
+        """The measured column that the question's words name best; None where two fit equally."""
+        columns: list[tuple[int, int, _Column]] = []
+        for header in self._measured:
+            words = stems(header)
+            tokens = frozenset(
+                number
+                for number, token in enumerate(self._asked.tokens)
+                if token.content and token.stem in words and number not in taken
+            )
+            hits = {self._asked.tokens[number].stem for number in tokens}
+            if hits:
+                columns.append((len(hits), -len(words - hits), _Column(header, tokens)))
+        columns.sort(key=lambda one: one[:2], reverse=True)
+        if not columns or (len(columns) > 1 and columns[0][:2] == columns[1][:2]):
+            return None
+        return columns[0][2]
+
+    def _column(self, taken: Iterable[int] = ()) -> tuple[_Column, _Sign] | None:
+        """The column that is compared, and whether more or less of it is asked for."""
+        degree = self._asked.degree
+        column = self._named_column({*taken, *(degree.tokens if degree else ())})
+        if degree is None or not degree.adjective:
+            sign = degree.sign if degree else 1
+            return None if column is None else (column, sign)
+        for header in [column.header] if column is not None else self._measured:
+            sign = self._sign(degree.adjective, header, column is not None)
+            if sign is None:
+                continue
+            others = [] if column is not None else self._measured
+            if any(one != header and self._sign(degree.adjective, one, False) for one in others):
+                return None
+            return column or _Column(header, frozenset()), 1 if sign == degree.sign else -1
+        return None
+
+    def _sign(self, adjective: str, header: str, named: bool) -> _Sign | None:
+        """Whether an adjective means more (1) or less (-1) of a column, if it is about it."""
+        values = self._values(header, self._rows) or {}
+        words = set(re.findall(r"[^\W_]+|[$€£°]", header.casefold()))
+        for value in values.values():
+            words |= {value.unit.casefold(), value.kind}
+        for measure in _MEASURES:
+            if words & measure.headers and adjective in measure.more | measure.less:
+                return 1 if adjective in measure.more else -1
+        if named and adjective in _MORE | _LESS:
+            return 1 if adjective in _MORE else -1
+        return None
+
+    def _mentioned(self, header: str) -> dict[int, frozenset[int]]:
+        """The rows whose cell in a column the question says, with the words that say it.
+
+        A longer text goes before a shorter one that is a part of it. Of one that is not said
+        entirely, words count that no other row has.
+        """
+        tokens = self._asked.tokens
+        cells = {
+            number: self._table.rows[number][header].value
+            for number in self._rows
+            if header in self._table.rows[number]
+        }
+        said = {token.stem for token in tokens if token.content}
+        free = set(range(len(tokens))) - set(self._degree_tokens) - self._asked.limited
+        found: dict[int, frozenset[int]] = {}
+        texts = {value for value in cells.values() if value and value <= said}
+        for value in sorted(texts, key=len, reverse=True):
+            used = frozenset(number for number in free if tokens[number].stem in value)
+            if {tokens[number].stem for number in used} == value:
+                found |= {row: used for row, own in cells.items() if own == value}
+                free -= used
+        counts: dict[str, int] = {}
+        for value in cells.values():
+            for word in value & said:
+                counts[word] = counts.get(word, 0) + 1
+        known = frozenset[str]().union(*map(stems, self._table.headers), self._table.titles)
+        for row, value in cells.items():
+            if row not in found and len(value) > 1:
+                own = {word for word in value & said if counts[word] == 1} - known
+                used = frozenset(number for number in free if tokens[number].stem in own)
+                if used:
+                    found[row] = used
+        return found
+
+    @property
+    def _degree_tokens(self) -> tuple[int, ...]:
+        return tuple(number for one in self._asked.degrees for number in one.tokens)
+
+    def _compared(self) -> Computed | None:
+        """The row with the most or least of a column, of all or of those that are named."""
+        asked, degree = self._asked, self._asked.degree
+        if degree is None:
+            return None
+        self._used |= set(degree.tokens)
+        for header in self._table.headers:
+            named = self._mentioned(header)
+            if len(named) > 1 and header not in self._measured[1:]:
+                break
+        else:
+            header, named = self._key, self._mentioned(self._key)
+        taken = frozenset[int]().union(*named.values())
+        chosen = self._column(taken) or (self._column() if named else None)
+        if chosen is None or chosen[0].header == header:
+            return None
+        column, sign = chosen
+        self._used |= taken | column.tokens
+        texts = {self._table.rows[row][header].value for row in named}
+        if len(named) > 1 and (len(texts) != len(named) or not degree.superlative or asked.whether):
+            rows = list(named)
+        elif degree.superlative and len(named) < 2:
+            rows = self._filtered({header, column.header})
+        else:
+            rows = list(named)
+        if len(texts) != len(named) or len(rows) < 2:
+            return None
+        if not degree.superlative and len(named) < 2:
+            return None
+        values = self._values(column.header, rows)
+        if values is None or len(values) < 2 or (len(named) > 1 and len(values) < len(rows)):
+            return None
+        ordered = sorted(values, key=lambda row: (-sign * values[row].amount, row))
+        first = [row for row in ordered if values[row].amount == values[ordered[0]].amount]
+        if asked.whether and " than " in asked.question:
+            if len(rows) != 2:
+                return None
+            subject = min(rows, key=lambda row: min(named[row]))
+            return self._verdict(first == [subject], column, rows, values)
+        if asked.whether and len(named) == 1 and degree.superlative:
+            [subject] = named
+            return self._verdict(first == [subject], column, [*first, subject], values)
+        if len(first) > 1 and (len(first) == len(values) or not degree.superlative):
+            return None  # none of them has more
+        kind = values[first[0]].kind
+        most = ("most", "least") if kind == "number" else ("latest", "earliest")
+        place = f"the {most[sign < 0]} of {len(values)} rows"
+        return self._row_found(header, column, first, ordered, place)
+
+    def _filtered(self, without: set[str]) -> list[int]:
+        """The rows whose cells the question says, of each column that it says cells of."""
+        rows = self._rows
+        for header in self._table.headers:
+            if header in without or header in self._measured:
+                continue
+            full = {
+                row: tokens
+                for row, tokens in self._mentioned(header).items()
+                if self._table.rows[row][header].value
+                <= {self._asked.tokens[number].stem for number in tokens}
+                and not tokens & self._used
+            }
+            if full:
+                rows = [row for row in rows if row in full]
+                self._used |= frozenset[int]().union(*full.values())
+                self._explain(header)
+        return rows
+
+    def _explain(self, header: str) -> None:
+        words = stems(header)
+        self._used |= {n for n, token in enumerate(self._asked.tokens) if token.stem in words}
+
+    def _verdict(
+        self, right: bool, column: _Column, rows: Sequence[int], values: dict[int, Value]
+    ) -> Computed | None:
+        distinct = list(dict.fromkeys(rows))
+        said = "; ".join(self._said(row, column.header) for row in distinct)
+        return self._answer("yes" if right else "no", said, column, distinct, verdict=True)
+
+    def _said(self, row: int, header: str) -> str:
+        cells = self._table.rows[row]
+        key = cells[self._key].text if self._key in cells else f"row {row + 1}"
+        return f"{key}: {header} {cells[header].text}"
+
+    def _row_found(
+        self,
+        header: str,
+        column: _Column,
+        first: list[int],
+        ordered: list[int],
+        place: str,
+    ) -> Computed | None:
+        """The name of the row, or its value where that is asked for: "the highest price"."""
+        asked, table = self._asked, self._table
+        degree = asked.degree
+        asks_value = (
+            _THE_VALUE.match(asked.question) is not None
+            and degree is not None
+            and degree.superlative
+            and degree.tokens[-1] + 1 in column.tokens
+        )
+        key = column.header if asks_value else self._name_column(header, column)
+        if any(key not in table.rows[row] for row in first):
+            return None
+        names = list(dict.fromkeys(table.rows[row][key].text for row in first))
+        said = "; ".join(self._said(row, column.header) for row in first)
+        if len(ordered) == 2:
+            said = "; ".join(self._said(row, column.header) for row in ordered)
+        else:
+            said += f", {place}"
+        shown = first if degree is not None and degree.superlative else ordered
+        cell = table.rows[first[0]][key]
+        placed = len(names) == 1 and (not table.turned or key != self._key)
+        found = self._answer(" and ".join(names[:3]), said, column, shown)
+        if found is None or not placed:
+            return found
+        return found._replace(cell=(table.line(first[0], column.header), cell))
+
+    def _name_column(self, header: str, column: _Column) -> str:
+        """The header of what is asked for: "which queen", else that of the names of rows."""
+        self._explain(header)
+        for number, token in enumerate(self._asked.tokens[:-1]):
+            if token.word in ("which", "what", "whose"):
+                wanted = self._asked.tokens[number + 1].stem
+                for one in self._table.headers:
+                    if one not in (column.header, header) and wanted in stems(one):
+                        self._explain(one)
+                        return one
+        return header
+
+    def _counted(self) -> Computed | None:
+        """How many rows there are, or with a cell that the question says."""
+        asked, table = self._asked, self._table
+        self._used |= set(self._degree_tokens)
+        rows_meant = _ROWS | stems(self._key or "-")
+        if "name" in rows_meant - _ROWS:  # of what, the title says
+            rows_meant |= table.titles
+        if asked.counted not in rows_meant or table.turned:
+            return None
+        self._explain(self._key)
+        self._used |= {n for n, one in enumerate(asked.tokens) if one.stem == asked.counted}
+        rows, what = self._rows, ""
+        column = None
+        if asked.limit is not None:
+            chosen = self._column(asked.limited - set(self._degree_tokens))
+            if chosen is None and asked.degree is None:
+                named = self._named_column()
+                chosen = None if named is None else (named, 1)
+            value = value_of(asked.limit["number"].rstrip(".,"), ".")
+            values = None if chosen is None else self._values(chosen[0].header, rows)
+            if chosen is None or value is None or not values:
+                return None
+            column, sign = chosen
+            rows, what = self._within(asked.limit, sign, values, value.amount), column.header
+            what = f"{column.header} {asked.limit[0].strip()}"
+            self._used |= column.tokens
+        elif asked.degree is not None:
+            return None
+        else:
+            column, rows, what = self._equal(rows)
+        rows = [row for row in self._filtered({self._key}) if row in rows]
+        plain = not what and len(rows) == len(self._rows)
+        said = f"{len(rows)} rows" if plain else f"{len(rows)} of {len(self._rows)} rows"
+        if what:
+            said += f": {what}"
+        return self._answer(str(len(rows)), said, column, rows or self._rows)
+
+    def _equal(self, rows: list[int]) -> tuple[_Column | None, list[int], str]:
+        """Those of some rows with a number that the question says before a header: "10 frames"."""
+        tokens = self._asked.tokens
+        for number, token in enumerate(tokens[:-1]):
+            if not token.word[0].isdigit():
+                continue
+            for header in self._measured:
+                wanted = value_of(token.word)
+                if tokens[number + 1].stem in stems(header) and wanted is not None:
+                    values = self._values(header, rows) or {}
+                    self._used |= {number, number + 1}
+                    found = [row for row, one in values.items() if one.amount == wanted.amount]
+                    return _Column(header, frozenset()), found, f"{header} {token.word}"
+        return None, rows, ""
+
+    def _within(
+        self, limit: re.Match[str], sign: _Sign, values: dict[int, Value], number: Decimal
+    ) -> list[int]:
+        if limit["just"]:
+            return [row for row, value in values.items() if value.amount == number]
+        least, most = "at least" in limit[0].lower(), re.match("at most|up to", limit[0].lower())
+        if not limit["degree"]:
+            sign = 1 if limit["more"] else -1
+        return [
+            row
+            for row, value in values.items()
+            if sign * value.amount > sign * number
+            or ((least or most) and value.amount == number)
+        ]
+
+    def _folded(self, mean: bool) -> Computed | None:
+        """The sum or the mean of a column."""
+        column = self._named_column()
+        if column is None or len(self._rows) < len(self._table.rows):
+            return None  # a row says its sum
+        self._used |= column.tokens
+        rows = self._filtered({column.header})
+        values = self._values(column.header, rows)
+        if not values or len(values) < 2 or next(iter(values.values())).kind != "number":
+            return None
+        amounts = [value.amount for value in values.values()]
+        result = sum(amounts, Decimal(0))
+        if mean:
+            result = round(result / len(amounts), 2)
+        grouped = any("," in self._table.rows[row][column.header].text for row in values)
+        shape = next(iter(values.values())).shape
+        short = written(result, shape, grouped and self._point == ".")
+        empty = len(rows) - len(values)
+        without = f" ({empty} without a value)" if empty else ""
+        name = "mean" if mean else "sum"
+        said = f"{column.header}: {short}, the {name} of {len(values)} rows{without}"
+        return self._answer(short, said, column, list(values))
+
+    def _answer(
+        self,
+        short: str,
+        said: str,
+        column: _Column | None,
+        rows: Sequence[int],
+        verdict: bool = False,
+    ) -> Computed | None:
+        """An answer, unless the question says more than the table and the operation."""
+        explained = self._explained(column)
+        if explained is None:
+            return None
+        header = self._key if column is None else column.header
+        lines = dict.fromkeys(self._table.line(row, header) for row in rows)
+        return Computed(short, said, tuple(lines), None, explained, verdict)
+
+    def _explained(self, column: _Column | None) -> float | None:
+        """The share of the question's words that are explained; None where too few are."""
+        asked, table = self._asked, self._table
+        keys = [table.rows[row][self._key].value for row in self._rows if self._key in table.rows[row]]
+        common = frozenset.intersection(*keys) if keys else frozenset()
+        about = stems(self._key or "-") | table.titles | common
+        if column is not None:
+            about |= stems(column.header)
+        content = [n for n, token in enumerate(asked.tokens) if token.content]
+        literal = {n for n in content if asked.tokens[n].stem in about or n in self._used}
+        literal -= {*self._degree_tokens, *asked.limited}
+        known = literal | {n for n in content if n in self._used or asked.tokens[n].stem in _FILLING}
+        if not literal:
+            return None
+        for number in content:
+            if number in known:
+                continue
+            before = [one.word for one in asked.tokens[max(0, number - 2) : number]]
+            if before[-1:] and before[-1] in _BETWEEN:
+                before = before[:-1]
+            asks_for = before[-1:] in (["which"], ["what"], ["many"]) and self._key
+            if asked.tokens[number].name or before[-1:] and before[-1] in _PREPOSITIONS or asks_for:
+                return None
+        share = len(known) / len(content)
+        return share if share >= _MIN_EXPLAINED else None
+
+
+_MIN_EXPLAINED = 0.6
