@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
+from operator import lt
 from typing import Literal, NamedTuple
 
 from memnet.reader.answers import asks_whether
@@ -45,10 +47,12 @@ _FILLING = frozenset(
         stem,
         "all altogether amount any are average combined come cost different do does each every "
         "exactly get give given gives gave got had has have how is list listed make many maximum "
-        "mean minimum much number of one or out overall paid pay row rows sold sum table take takes "
-        "than there together took total up was were what when where which who whose".split(),
+        "mean minimum month much number of one or out overall paid pay row rows sold sum table take takes "
+        "than there together took total up was were what when where which who whose year".split(),
     )
 )
+_MIN_EXPLAINED = 0.6  # Share of a question's words
+_COMPOUND = 4  # Letters of a part of a compound
 _Sign = Literal[-1, 1]
 
 
@@ -63,8 +67,8 @@ _MEASURES = tuple(
     for one in (
         ("height altitude elevation high tall", "high tall", "low short"),
         ("length distance long km", "long far", "short near close"),
-        ("price cost costs fee rent fare rate eur usd gbp chf € $ £", "expensive dear", "cheap"),
-        ("weight mass kg", "heavy", "light"),
+        ("price cost costs fee rent fare rate charge eur usd gbp chf € $ £", "expensive dear", "cheap"),
+        ("weight mass weigh weighs weighed kg", "heavy", "light"),
         ("speed velocity kmh mph kn knots", "fast quick", "slow"),
         ("time duration run lap s sec seconds min minutes", "slow long", "fast quick short"),
         ("age", "old", "young new"),
@@ -195,6 +199,11 @@ class _Asked:
             number += 1
 
 
+def _words(header: str) -> frozenset[str]:
+    """The words and signs of currency of a header, as they are written."""
+    return frozenset(re.findall(r"[^\W_]+|[$€£]", header.casefold()))
+
+
 def _base(word: str) -> tuple[str, bool]:
     """The adjective that a word is the comparative or superlative of, and whether the latter."""
     for ending in ("er", "est"):
@@ -212,7 +221,6 @@ class _Computation:
     def __init__(self, asked: _Asked, table: Table) -> None:
         self._asked = asked
         self._table = table
-        self._key = table.headers[0]
         self._used: set[int] = set(asked.limited)
 
     def result(self) -> Computed | None:
@@ -226,8 +234,29 @@ class _Computation:
         return self._compared() if asked.degree is not None else None
 
     @cached_property
-    def _point(self) -> str:
-        return decimal_point(cell.text for row in self._table.rows for cell in row.values())
+    def _points(self) -> dict[str, str]:
+        """What stands before decimals in each column, or else in the table."""
+        columns = {
+            header: [row[header].text for row in self._table.rows if header in row]
+            for header in self._table.headers
+        }
+        otherwise = decimal_point(chain.from_iterable(columns.values())) or "."
+        return {header: decimal_point(texts) or otherwise for header, texts in columns.items()}
+
+    @cached_property
+    def _key(self) -> str:
+        """The header of the names of rows: the first one, or what comes after their numbers."""
+        first, *others = self._table.headers
+        values = self._values(first, range(len(self._table.rows)))
+        if first and values and not self._table.turned:
+            amounts = [value.amount for value in values.values()]
+            if all(map(lt, amounts, amounts[1:])):
+                for header in others:
+                    texts = [row[header].text for row in self._table.rows if header in row]
+                    are_values = any(value_of(text, self._points[header]) for text in texts)
+                    if len(set(texts)) == len(self._table.rows) and not are_values:
+                        return header
+        return first
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -240,36 +269,41 @@ class _Computation:
 
     @cached_property
     def _measured(self) -> list[str]:
-        """The headers of the columns whose cells have values."""
+        """The headers of the columns whose cells have values, without the numbers of rows."""
         found: list[str] = []
         for header in self._table.headers:
+            if header == self._table.headers[0] != self._key:
+                continue
             cells = [row[header].text for row in self._table.rows if header in row]
-            values = sum(value_of(text, self._point) is not None for text in cells)
+            values = sum(value_of(text, self._points[header]) is not None for text in cells)
             if header and cells and 2 * values > len(cells):
                 found.append(header)
         return found
 
     def _values(self, header: str, rows: Iterable[int]) -> dict[int, Value] | None:
         rows = [row for row in rows if header in self._table.rows[row]]
-        return values_of({row: self._table.rows[row][header].text for row in rows}, self._point)
+        return values_of({row: self._table.rows[row][header].text for row in rows}, self._points[header])
 
     def _named_column(self, taken: Iterable[int] = ()) -> _Column | None:
         """The measured column that the question's words name best; None where two fit equally."""
-        columns: list[tuple[int, int, _Column]] = []
+        columns: list[tuple[tuple[int, int, int], _Column]] = []
+        asked = {n: one for n, one in enumerate(self._asked.tokens) if one.content}
         for header in self._measured:
-            words = stems(header)
-            tokens = frozenset(
-                number
-                for number, token in enumerate(self._asked.tokens)
-                if token.content and token.stem in words and number not in taken
+            words, written = stems(header), _words(header)
+            alike = frozenset[str]().union(
+                *(one.headers for one in _MEASURES if one.headers & written)
             )
-            hits = {self._asked.tokens[number].stem for number in tokens}
-            if hits:
-                columns.append((len(hits), -len(words - hits), _Column(header, tokens)))
-        columns.sort(key=lambda one: one[:2], reverse=True)
-        if not columns or (len(columns) > 1 and columns[0][:2] == columns[1][:2]):
+            literal = {n: one.stem for n, one in asked.items() if one.stem in words}
+            tokens = {n for n, one in asked.items() if n in literal or one.word in alike}
+            tokens -= {*taken}
+            hits = {literal[n] for n in tokens if n in literal}
+            if tokens:
+                order = (len(hits), len(tokens), -len(words - hits))
+                columns.append((order, _Column(header, frozenset(tokens))))
+        columns.sort(key=lambda one: one[0], reverse=True)
+        if not columns or (len(columns) > 1 and columns[0][0] == columns[1][0]):
             return None
-        return columns[0][2]
+        return columns[0][1]
 
     def _column(self, taken: Iterable[int] = ()) -> tuple[_Column, _Sign] | None:
         """The column that is compared, and whether more or less of it is asked for."""
@@ -278,27 +312,32 @@ class _Computation:
         if degree is None or not degree.adjective:
             sign = degree.sign if degree else 1
             return None if column is None else (column, sign)
-        for header in [column.header] if column is not None else self._measured:
-            sign = self._sign(degree.adjective, header, column is not None)
-            if sign is None:
-                continue
-            others = [] if column is not None else self._measured
-            if any(one != header and self._sign(degree.adjective, one, False) for one in others):
-                return None
-            return column or _Column(header, frozenset()), 1 if sign == degree.sign else -1
-        return None
+        headers = self._measured if column is None else [column.header]
+        for by_kind in (False, True):
+            signs = {one: self._sign(degree.adjective, one, by_kind) for one in headers}
+            found = [(header, sign) for header, sign in signs.items() if sign is not None]
+            if found:
+                [(header, sign), *others] = found
+                if others:
+                    return None
+                return column or _Column(header, frozenset()), 1 if sign == degree.sign else -1
+        if column is None or degree.adjective not in _MORE | _LESS:
+            return None
+        return column, 1 if (degree.adjective in _MORE) == (degree.sign > 0) else -1
 
-    def _sign(self, adjective: str, header: str, named: bool) -> _Sign | None:
-        """Whether an adjective means more (1) or less (-1) of a column, if it is about it."""
-        values = self._values(header, self._rows) or {}
-        words = set(re.findall(r"[^\W_]+|[$€£°]", header.casefold()))
-        for value in values.values():
-            words |= {value.unit.casefold(), value.kind}
+    def _sign(self, adjective: str, header: str, by_kind: bool) -> _Sign | None:
+        """Whether an adjective means more (1) or less (-1) of a column, if it is about it.
+
+        That is by its header and units, or else by the kind of its values.
+        """
+        values = (self._values(header, self._rows) or {}).values()
+        words = {one.kind if by_kind else one.unit.casefold() for one in values}
+        words -= frozenset() if by_kind else {"year"}  # of days
+        if not by_kind:
+            words |= _words(header)
         for measure in _MEASURES:
             if words & measure.headers and adjective in measure.more | measure.less:
                 return 1 if adjective in measure.more else -1
-        if named and adjective in _MORE | _LESS:
-            return 1 if adjective in _MORE else -1
         return None
 
     def _mentioned(self, header: str) -> dict[int, frozenset[int]]:
@@ -347,7 +386,8 @@ class _Computation:
         self._used |= set(degree.tokens)
         for header in self._table.headers:
             named = self._mentioned(header)
-            if len(named) > 1 and header not in self._measured[1:]:
+            distinct = {self._table.rows[row][header].value for row in named}
+            if len(distinct) == len(named) > 1 and header not in self._measured[1:]:
                 break
         else:
             header, named = self._key, self._mentioned(self._key)
@@ -463,6 +503,8 @@ class _Computation:
         for number, token in enumerate(self._asked.tokens[:-1]):
             if token.word in ("which", "what", "whose"):
                 wanted = self._asked.tokens[number + 1].stem
+                if wanted in stems(header or "-"):
+                    break
                 for one in self._table.headers:
                     if one not in (column.header, header) and wanted in stems(one):
                         self._explain(one)
@@ -510,11 +552,24 @@ class _Computation:
         """Those of some rows with a number that the question says before a header: "10 frames"."""
         tokens = self._asked.tokens
         for number, token in enumerate(tokens[:-1]):
-            if not token.word[0].isdigit():
+            wanted = value_of(token.word) if token.word[0].isdigit() else None
+            if wanted is None:
                 continue
-            for header in self._measured:
-                wanted = value_of(token.word)
-                if tokens[number + 1].stem in stems(header) and wanted is not None:
+            pair = {token.stem, tokens[number + 1].stem}
+            for header in self._measured:  # "12 months"
+                found = [
+                    row
+                    for row in rows
+                    if header in self._table.rows[row]
+                    and self._table.rows[row][header].value == pair
+                ]
+                if found:
+                    self._used |= {number, number + 1}
+                    text = self._table.rows[found[0]][header].text
+                    self._explain(header)
+                    return _Column(header, frozenset()), found, f"{header} {text}"
+            for header in self._measured:  # "10 frames"
+                if tokens[number + 1].stem in stems(header):
                     values = self._values(header, rows) or {}
                     self._used |= {number, number + 1}
                     found = [row for row, one in values.items() if one.amount == wanted.amount]
@@ -552,7 +607,7 @@ class _Computation:
             result = round(result / len(amounts), 2)
         grouped = any("," in self._table.rows[row][column.header].text for row in values)
         shape = next(iter(values.values())).shape
-        short = written(result, shape, grouped and self._point == ".")
+        short = written(result, shape, grouped and self._points[column.header] == ".")
         empty = len(rows) - len(values)
         without = f" ({empty} without a value)" if empty else ""
         name = "mean" if mean else "sum"
@@ -584,7 +639,7 @@ class _Computation:
         if column is not None:
             about |= stems(column.header)
         content = [n for n, token in enumerate(asked.tokens) if token.content]
-        literal = {n for n in content if asked.tokens[n].stem in about or n in self._used}
+        literal = {n for n in content if _is_among(asked.tokens[n].stem, about) or n in self._used}
         literal -= {*self._degree_tokens, *asked.limited}
         known = literal | {n for n in content if n in self._used or asked.tokens[n].stem in _FILLING}
         if not literal:
@@ -602,4 +657,9 @@ class _Computation:
         return share if share >= _MIN_EXPLAINED else None
 
 
-_MIN_EXPLAINED = 0.6
+def _is_among(word: str, others: Iterable[str]) -> bool:
+    """Whether a stem is one of others, or of the same compound: "rain" and "rainfall"."""
+    return any(
+        word == one or (len(word) >= _COMPOUND <= len(one) and one.startswith(word))
+        for one in others
+    )

@@ -5,10 +5,13 @@ shares with the question, a cell by its header.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from calendar import day_name, month_name
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from memnet.reader.answers import Prediction
+from memnet.reader.codes import shape_of
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.computed import compute, operation_of
 from memnet.reader.quotes import Quotation, quote_around
@@ -21,6 +24,7 @@ from memnet.types import AnswerKind, Candidate
 _MIN_COVERED = 0.7
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
+_WORD = re.compile(r"[^\W_]+")
 _QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 # What the header of a column says where a question says it with another word.
@@ -70,7 +74,22 @@ def read_cells(
         passages: that may hold rows, best first.
         passages_of: the passages of a slot's source, in their order: at most as many as are given.
     """
-    found = _look_up(question, terms, passages)
+    asked = _asked(question, terms)
+    found = _look_up(question, asked, passages)
+    answer = _cell_or_computed(question, found, passages, passages_of)
+    lacking = tuple(_lacking(question, asked, passages))
+    if answer.computed or not any(one.overlaps(two) for one in answer.quotes for two in lacking):
+        if answer.candidates or not lacking:
+            return answer
+    return Prediction(abstained=True, quotes=lacking)
+
+
+def _cell_or_computed(
+    question: str,
+    found: _Found | None,
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[Slot, int], Sequence[Slot]],
+) -> Prediction:
     operation = operation_of(question)
     if operation is None:
         return Prediction() if found is None else _cell_shown(found)
@@ -140,10 +159,9 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
 
 
 def _look_up(
-    question: str, terms: Mapping[str, float], passages: Sequence[RankedSlot]
+    question: str, asked: _Asked, passages: Sequence[RankedSlot]
 ) -> _Found | None:
     """The cell that a question asks for."""
-    asked = _asked(question, terms)
     quantity_of = stems(_QUANTITY.sub("", question)) if _QUANTITY.search(question) else frozenset()
     rows: list[Sequence[Cell]] = []
     found: list[_Found] = []
@@ -157,7 +175,100 @@ def _look_up(
     found.sort(key=lambda one: (-one.named, -one.values))
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
-    return None if any(_contradicts(asked, row, found[0]) for row in rows) else found[0]
+    best = found[0]
+    titles = stems(best.item.slot.title)
+    return None if any(_contradicts(asked, row, best.row, titles) for row in rows) else best
+
+
+def _lacking(
+    question: str, asked: _Asked, passages: Sequence[RankedSlot]
+) -> Iterator[Quotation]:
+    """The tables that are asked for a row or a cell that they don't have."""
+    for items in _by_source(passages):
+        text = "\n".join(f"{item.slot.title}\n{item.slot.text}" for item in items)
+        known = frozenset(map(stem, _WORD.findall(text.casefold())))
+        for table in tables_of(items):
+            if (
+                _is_empty(asked, table)
+                or _is_denied(asked, table)
+                or _has_no_row(question, asked, table, known)
+            ):
+                yield from _whole(table)
+
+
+def _by_source(passages: Sequence[RankedSlot]) -> Iterable[list[RankedSlot]]:
+    """Passages by the source that they are of, in the order of its text."""
+    found: dict[tuple[str, str], list[RankedSlot]] = {}
+    for item in sorted(passages, key=lambda item: item.slot.start):
+        found.setdefault((item.slot.source, item.slot.namespace), []).append(item)
+    return found.values()
+
+
+def _is_empty(asked: _Asked, table: Table) -> bool:
+    """Whether a row is named and the cell of the column that is named best is empty."""
+
+    def said(header: str) -> int:
+        return len(stems(header) & asked.order.keys()) if header else 0
+
+    key, *others = table.headers
+    best = max(others, key=said, default=key)
+    rows = [row for row in table.rows if key in row and asked.names(row[key])]
+    if len(rows) != 1 or not said(best):
+        return False
+    return best not in rows[0] and all(said(one) < said(best) for one in others if one != best)
+
+
+def _is_denied(asked: _Asked, table: Table) -> bool:
+    """Whether the row of a code that is asked for is said to be what another row is."""
+    coded = [
+        row
+        for row in table.lines
+        if any(asked.names(cell) and cell.value & asked.codes for cell in row.cells)
+    ]
+    if len(coded) != 1:
+        return False
+    return any(_contradicts(asked, row.cells, coded[0].cells, table.titles) for row in table.lines)
+
+
+def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str]) -> bool:
+    """Whether a question says what rows of a table are told apart by, but of none of them.
+
+    That is a month where others are rows, a number or code of the same shape as those of the table,
+    what is counted, another word before one that several headers share ("the south shed"), or a
+    name where no row is named.
+    """
+    cells = [cell for row in table.rows for cell in row.values()]
+    held = table.titles.union(*map(stems, table.headers), *(cell.value for cell in cells))
+    shapes = frozenset(map(shape_of, filter(has_digit, held)))
+    named = any(asked.names(cell) and not any(map(has_digit, cell.text)) for cell in cells)
+    shared = Counter(word for header in table.headers for word in stems(header or "-"))
+    words = _WORD.findall(question)
+    for number, word in enumerate(words):
+        own = stem(word.casefold())
+        if own in held or own in _ASKING or own not in asked.order:
+            continue
+        for times in _TIMES:
+            if own in times and times & held:
+                return True
+        if has_digit(word):
+            if shape_of(own) in shapes and own not in known:
+                return True
+        elif own not in known:
+            after = stem(words[number + 1].casefold()) if number + 1 < len(words) else ""
+            before = words[number - 1].casefold() if number else ""
+            counted = before in _AMOUNTS and not asked.order.keys().isdisjoint(shared)
+            if counted or shared[after] > 1 or (number and word[0].isupper() and not named):
+                return True
+    return False
+
+
+def _whole(table: Table) -> Iterator[Quotation]:
+    """The text of a table, with its header, as pieces of its slots."""
+    for rows in ([row for row in table.lines if row.item is item] for item in {
+        row.item.slot.id: row.item for row in table.lines
+    }.values()):
+        start = rows[0].item.slot.text.rfind("\n\n", 0, rows[0].cells[0].start) + 1
+        yield Quotation(rows[0].item, start, rows[-1].cells[-1].end, 0.0)
 
 
 def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
@@ -204,14 +315,16 @@ def _read_row(
     return None
 
 
-def _contradicts(asked: _Asked, row: Sequence[Cell], best: _Found) -> bool:
+def _contradicts(
+    asked: _Asked, row: Sequence[Cell], best: Sequence[Cell], titles: frozenset[str]
+) -> bool:
     """Whether the question says all of a cell of another row of the same table as the best one.
 
     "The power of the red pump 417302" is not that of the pump 417302 if that one is blue.
     """
-    if [cell.named for cell in row] != [cell.named for cell in best.row]:
+    if [cell.named for cell in row] != [cell.named for cell in best]:
         return False
-    said = stems(best.item.slot.title) | _said(best)
+    said = titles.union(*(cell.named | cell.value for cell in best))
     return any(asked.names(cell) and not cell.value <= said for cell in row)
 
 
@@ -238,3 +351,6 @@ _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
     "tell time value we year"
 ).union(map(stem, _HEADERS))
+_AMOUNTS = frozenset("many much most more fewest fewer least less".split())
+# Names of months, and of days.
+_TIMES = tuple(frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name))

@@ -72,8 +72,8 @@ def written(amount: Decimal, shape: str = "{}", grouped: bool = False) -> str:
     return shape.format(plain)
 
 
-def decimal_point(texts: Iterable[str]) -> str:
-    """What stands before the decimals in some numbers; "1,820" alone has none."""
+def decimal_point(texts: Iterable[str]) -> str | None:
+    """What stands before the decimals in some numbers, if they show it: "1,820" does not."""
     numbers = [match["digits"] for text in texts if (match := _NUMBER.fullmatch(text))]
     for digits in numbers:
         marks = re.sub(r"[\d' ]", "", digits)
@@ -84,4 +84,4 @@ def decimal_point(texts: Iterable[str]) -> str:
         if len(set(marks)) == 2 or len(marks) == 1:
             return marks[-1]
         return "," if marks[-1] == "." else "."
-    return "."
+    return None
