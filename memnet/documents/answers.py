@@ -301,7 +301,9 @@ def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) 
         or any(map(by_cell.quotes[0].overlaps, read.attended))
     ):
         return by_cell
-    if by_cell.abstained and any(one.overlaps(read.quotes[0]) for one in by_cell.quotes if read.quotes):
+    if by_cell.abstained and any(
+        one.overlaps(read.quotes[0]) for one in by_cell.quotes if read.quotes
+    ):
         read = read._replace(abstained=True)  # a row that is not there is read in another
     unsure = read.abstained or not read.candidates or read.confidence is None
     return by_facts if by_facts.candidates and unsure else read
@@ -317,7 +319,7 @@ def rank_evidence(
     a passage that had far more attention than that of the answer stands before it.
     """
     slots = {item.slot.id: item for item in ranked}
-    weights = {item.slot.id: item.attention for item in ranked}
+    weights = {item.slot.id: item.attention for item in (*support, *ranked)}
     for step in resolved:
         for item in step.passages:
             weight = step.probability * item.attention

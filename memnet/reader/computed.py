@@ -7,7 +7,7 @@ something that neither the table nor the operation does: "the cheapest hut in wi
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from itertools import chain
 from operator import lt
@@ -18,18 +18,19 @@ from memnet.reader.rows import Cell, Row, Table, has_digit, stem, stems
 from memnet.reader.values import Value, decimal_point, value_of, values_of, written
 from memnet.text.english import query_terms
 
-_TOKEN = re.compile(r"\d[\d.,]*\d|[^\W_]+")
+_TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
 _MANY = ("more", "most")
 _FEW = ("fewer", "fewest", "less", "least")
-_THAN = re.compile(
-    r"(?P<degree>\w+) than|(?P<more>over|above|after|exceeding|at least)"
-    r"|(?P<less>under|below|before|at most|up to)|(?P<just>exactly)",
+_LIMIT = re.compile(
+    r"\b(?:(?P<degree>\w{1,20}) than|(?P<more>over|above|after|exceeding|at least)"
+    r"|(?P<less>under|below|before|at most|up to)|(?P<just>exactly))"
+    r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})",
     re.IGNORECASE,
 )
-_LIMIT = re.compile(rf"\b(?:{_THAN.pattern}) (?:[$€£] ?)?(?P<number>\d[\d.,]{{0,20}})", re.IGNORECASE)
 _SUM = re.compile(r"\b(?:total|sum|altogether|combined|together|in all|overall)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|(?<=the )mean(?= \w))\b", re.IGNORECASE)
 _COUNT = re.compile(r"\bhow many ((?:different )?\w+)", re.IGNORECASE)
+_HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
 # What is not computed: denials, the second highest, the three highest.
 _NOT_COMPUTED = re.compile(
@@ -47,8 +48,9 @@ _FILLING = frozenset(
         stem,
         "all altogether amount any are average combined come cost different do does each every "
         "exactly get give given gives gave got had has have how is list listed make many maximum "
-        "mean minimum month much number of one or out overall paid pay row rows sold sum table take takes "
-        "than there together took total up was were what when where which who whose year".split(),
+        "mean minimum month much number of one or out overall paid pay row rows sold sum table "
+        "take takes than there these together took total two up was were what when where which who "
+        "whose year".split(),
     )
 )
 _MIN_EXPLAINED = 0.6  # Share of a question's words
@@ -67,7 +69,8 @@ _MEASURES = tuple(
     for one in (
         ("height altitude elevation high tall", "high tall", "low short"),
         ("length distance long km", "long far", "short near close"),
-        ("price cost costs fee rent fare rate charge eur usd gbp chf € $ £", "expensive dear", "cheap"),
+        ("price cost costs fee rent fare rate charge eur usd gbp chf € $ £", "expensive dear",
+         "cheap"),
         ("weight mass weigh weighs weighed kg", "heavy", "light"),
         ("speed velocity kmh mph kn knots", "fast quick", "slow"),
         ("time duration run lap s sec seconds min minutes", "slow long", "fast quick short"),
@@ -120,7 +123,7 @@ class _Column(NamedTuple):
 
 
 def operation_of(question: str) -> frozenset[str] | None:
-    """Stems of the words that ask to compute; none of "how many", None where nothing is computed."""
+    """Stems of the words that ask to compute; none of "how many", None where nothing does."""
     asked = _Asked(question)
     if _NOT_COMPUTED.search(question):
         return None
@@ -206,6 +209,7 @@ def _words(header: str) -> frozenset[str]:
 
 def _base(word: str) -> tuple[str, bool]:
     """The adjective that a word is the comparative or superlative of, and whether the latter."""
+    word = word.replace("further", "farer").replace("furthest", "farest")
     for ending in ("er", "est"):
         if word.endswith(ending):
             root = word.removesuffix(ending)
@@ -226,9 +230,9 @@ class _Computation:
     def result(self) -> Computed | None:
         """The answer, if the table gives one."""
         asked = self._asked
-        if asked.limit is None and asked.degree is None:
-            if _MEAN.search(asked.question) or _SUM.search(asked.question):
-                return self._folded(mean=_MEAN.search(asked.question) is not None)
+        mean, total = _MEAN.search(asked.question), _SUM.search(asked.question)
+        if asked.limit is None and asked.degree is None and (mean or total):
+            return self._folded(mean=mean is not None)
         if asked.counted and not (asked.degree and asked.degree.superlative):
             return self._counted()
         return self._compared() if asked.degree is not None else None
@@ -282,7 +286,9 @@ class _Computation:
 
     def _values(self, header: str, rows: Iterable[int]) -> dict[int, Value] | None:
         rows = [row for row in rows if header in self._table.rows[row]]
-        return values_of({row: self._table.rows[row][header].text for row in rows}, self._points[header])
+        return values_of(
+            {row: self._table.rows[row][header].text for row in rows}, self._points[header]
+        )
 
     def _named_column(self, taken: Iterable[int] = ()) -> _Column | None:
         """The measured column that the question's words name best; None where two fit equally."""
@@ -312,15 +318,19 @@ class _Computation:
         if degree is None or not degree.adjective:
             sign = degree.sign if degree else 1
             return None if column is None else (column, sign)
-        headers = self._measured if column is None else [column.header]
-        for by_kind in (False, True):
-            signs = {one: self._sign(degree.adjective, one, by_kind) for one in headers}
-            found = [(header, sign) for header, sign in signs.items() if sign is not None]
-            if found:
-                [(header, sign), *others] = found
-                if others:
+        own = [column.header] if column is not None else []
+        for headers in (own, self._measured):
+            for by_kind in (False, True):
+                signs = {one: self._sign(degree.adjective, one, by_kind) for one in headers}
+                found = [(header, sign) for header, sign in signs.items() if sign is not None]
+                if len(found) > 1:
                     return None
-                return column or _Column(header, frozenset()), 1 if sign == degree.sign else -1
+                for header, sign in found:
+                    if column is None or column.header != header:
+                        column = _Column(header, frozenset())
+                    return column, 1 if sign == degree.sign else -1
+            if column is not None and degree.tokens[-1] + 1 in column.tokens:
+                break  # "the highest price"
         if column is None or degree.adjective not in _MORE | _LESS:
             return None
         return column, 1 if (degree.adjective in _MORE) == (degree.sign > 0) else -1
@@ -355,12 +365,14 @@ class _Computation:
         said = {token.stem for token in tokens if token.content}
         free = set(range(len(tokens))) - set(self._degree_tokens) - self._asked.limited
         found: dict[int, frozenset[int]] = {}
-        texts = {value for value in cells.values() if value and value <= said}
-        for value in sorted(texts, key=len, reverse=True):
-            used = frozenset(number for number in free if tokens[number].stem in value)
-            if {tokens[number].stem for number in used} == value:
+        texts: dict[frozenset[str], frozenset[int]] = {}
+        whole = {value for value in cells.values() if value and value <= said}
+        for value in sorted(whole, key=len, reverse=True):
+            longer = [used for other, used in texts.items() if value < other]
+            used = self._closest(value, free.difference(*longer))
+            if used:
+                texts[value] = used
                 found |= {row: used for row, own in cells.items() if own == value}
-                free -= used
         counts: dict[str, int] = {}
         for value in cells.values():
             for word in value & said:
@@ -373,6 +385,22 @@ class _Computation:
                 if used:
                     found[row] = used
         return found
+
+    def _closest(self, value: frozenset[str], free: Iterable[int]) -> frozenset[int]:
+        """The tokens that say all stems of a value in the fewest words; none if they don't."""
+        best: list[int] = []
+        last: dict[str, int] = {}
+        for number in sorted(free):
+            word = self._asked.tokens[number].stem
+            if word not in value:
+                continue
+            last[word] = number
+            places = sorted(last.values())
+            if len(last) == len(value) and (
+                not best or places[-1] - places[0] < best[-1] - best[0]
+            ):
+                best = places
+        return frozenset(best)
 
     @property
     def _degree_tokens(self) -> tuple[int, ...]:
@@ -416,11 +444,13 @@ class _Computation:
         if asked.whether and " than " in asked.question:
             if len(rows) != 2:
                 return None
-            subject = min(rows, key=lambda row: min(named[row]))
-            return self._verdict(first == [subject], column, rows, values)
+            one, other = rows
+            shared = named[one] & named[other]
+            subject = min(rows, key=lambda row: min(named[row] - shared))
+            return self._verdict(first == [subject], column, rows)
         if asked.whether and len(named) == 1 and degree.superlative:
             [subject] = named
-            return self._verdict(first == [subject], column, [*first, subject], values)
+            return self._verdict(first == [subject], column, [*first, subject])
         if len(first) > 1 and (len(first) == len(values) or not degree.superlative):
             return None  # none of them has more
         kind = values[first[0]].kind
@@ -451,9 +481,7 @@ class _Computation:
         words = stems(header)
         self._used |= {n for n, token in enumerate(self._asked.tokens) if token.stem in words}
 
-    def _verdict(
-        self, right: bool, column: _Column, rows: Sequence[int], values: dict[int, Value]
-    ) -> Computed | None:
+    def _verdict(self, right: bool, column: _Column, rows: Sequence[int]) -> Computed | None:
         distinct = list(dict.fromkeys(rows))
         said = "; ".join(self._said(row, column.header) for row in distinct)
         return self._answer("yes" if right else "no", said, column, distinct, verdict=True)
@@ -474,13 +502,9 @@ class _Computation:
         """The name of the row, or its value where that is asked for: "the highest price"."""
         asked, table = self._asked, self._table
         degree = asked.degree
-        asks_value = (
-            _THE_VALUE.match(asked.question) is not None
-            and degree is not None
-            and degree.superlative
-            and degree.tokens[-1] + 1 in column.tokens
-        )
-        key = column.header if asks_value else self._name_column(header, column)
+        key = self._output(header, column)
+        if key is None:
+            return None
         if any(key not in table.rows[row] for row in first):
             return None
         names = list(dict.fromkeys(table.rows[row][key].text for row in first))
@@ -497,19 +521,21 @@ class _Computation:
             return found
         return found._replace(cell=(table.line(first[0], column.header), cell))
 
-    def _name_column(self, header: str, column: _Column) -> str:
-        """The header of what is asked for: "which queen", else that of the names of rows."""
+    def _output(self, header: str, column: _Column) -> str | None:
+        """The header of what is asked for: that of the names of rows, of values, or another."""
+        asked, degree = self._asked, self._asked.degree
         self._explain(header)
-        for number, token in enumerate(self._asked.tokens[:-1]):
-            if token.word in ("which", "what", "whose"):
-                wanted = self._asked.tokens[number + 1].stem
-                if wanted in stems(header or "-"):
-                    break
+        for number in range(len(asked.tokens)):
+            wanted = asked.tokens[number].stem
+            if asked.tokens[number].content and number not in self._used:
                 for one in self._table.headers:
-                    if one not in (column.header, header) and wanted in stems(one):
+                    if one not in (column.header, header) and wanted in stems(one or "-"):
                         self._explain(one)
                         return one
-        return header
+        value = degree is not None and degree.superlative and degree.tokens[-1] + 1 in column.tokens
+        if value and _THE_VALUE.match(asked.question):
+            return column.header
+        return None if _HOW.match(asked.question) else header
 
     def _counted(self) -> Computed | None:
         """How many rows there are, or with a cell that the question says."""
@@ -587,8 +613,7 @@ class _Computation:
         return [
             row
             for row, value in values.items()
-            if sign * value.amount > sign * number
-            or ((least or most) and value.amount == number)
+            if sign * value.amount > sign * number or ((least or most) and value.amount == number)
         ]
 
     def _folded(self, mean: bool) -> Computed | None:
@@ -604,10 +629,10 @@ class _Computation:
         amounts = [value.amount for value in values.values()]
         result = sum(amounts, Decimal(0))
         if mean:
-            result = round(result / len(amounts), 2)
+            result = (result / len(amounts)).quantize(Decimal("0.01"), ROUND_HALF_UP)
         grouped = any("," in self._table.rows[row][column.header].text for row in values)
-        shape = next(iter(values.values())).shape
-        short = written(result, shape, grouped and self._points[column.header] == ".")
+        around = next(iter(values.values())).around
+        short = written(result, around, grouped and self._points[column.header] == ".")
         empty = len(rows) - len(values)
         without = f" ({empty} without a value)" if empty else ""
         name = "mean" if mean else "sum"
@@ -633,7 +658,9 @@ class _Computation:
     def _explained(self, column: _Column | None) -> float | None:
         """The share of the question's words that are explained; None where too few are."""
         asked, table = self._asked, self._table
-        keys = [table.rows[row][self._key].value for row in self._rows if self._key in table.rows[row]]
+        keys = [
+            table.rows[row][self._key].value for row in self._rows if self._key in table.rows[row]
+        ]
         common = frozenset.intersection(*keys) if keys else frozenset()
         about = stems(self._key or "-") | table.titles | common
         if column is not None:
@@ -641,7 +668,9 @@ class _Computation:
         content = [n for n, token in enumerate(asked.tokens) if token.content]
         literal = {n for n in content if _is_among(asked.tokens[n].stem, about) or n in self._used}
         literal -= {*self._degree_tokens, *asked.limited}
-        known = literal | {n for n in content if n in self._used or asked.tokens[n].stem in _FILLING}
+        known = literal | {
+            n for n in content if n in self._used or asked.tokens[n].stem in _FILLING
+        }
         if not literal:
             return None
         for number in content:
@@ -651,7 +680,11 @@ class _Computation:
             if before[-1:] and before[-1] in _BETWEEN:
                 before = before[:-1]
             asks_for = before[-1:] in (["which"], ["what"], ["many"]) and self._key
-            if asked.tokens[number].name or before[-1:] and before[-1] in _PREPOSITIONS or asks_for:
+            if (
+                asked.tokens[number].name
+                or (before[-1:] and before[-1] in _PREPOSITIONS)
+                or asks_for
+            ):
                 return None
         share = len(known) / len(content)
         return share if share >= _MIN_EXPLAINED else None

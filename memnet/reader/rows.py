@@ -179,7 +179,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """The start of a word without its ending; one with a digit, such as a number or a code, as it is."""
+    """The start of a word without its ending; a number or a code as it is."""
     if has_digit(word):
         return word
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]

@@ -8,14 +8,25 @@ import re
 from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from memnet.reader.answers import Prediction
 from memnet.reader.codes import shape_of
-from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.computed import compute, operation_of
+from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.rows import Cell, Row, Table, captions, has_digit, rows_of, stem, stems, tables_of
+from memnet.reader.rows import (
+    Cell,
+    Row,
+    Table,
+    captions,
+    has_digit,
+    rows_of,
+    stem,
+    stems,
+    tables_of,
+)
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 from memnet.types import AnswerKind, Candidate
@@ -78,10 +89,10 @@ def read_cells(
     found = _look_up(question, asked, passages)
     answer = _cell_or_computed(question, found, passages, passages_of)
     lacking = tuple(_lacking(question, asked, passages))
-    if answer.computed or not any(one.overlaps(two) for one in answer.quotes for two in lacking):
-        if answer.candidates or not lacking:
-            return answer
-    return Prediction(abstained=True, quotes=lacking)
+    in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
+    if (lacking and not answer.candidates) or (in_lacking and not answer.computed):
+        return Prediction(abstained=True, quotes=lacking)
+    return answer
 
 
 def _cell_or_computed(
@@ -127,7 +138,7 @@ def _computed(
     for item in sources.values():
         slots = passages_of(item.slot, _MOST_SLOTS + 1)
         if len(slots) <= _MOST_SLOTS:  # never from a part
-            tables += tables_of(own.get(one.id) or RankedSlot(one, 0, 0, 0, 1) for one in slots)
+            tables += tables_of(own.get(one.id) or replace(item, slot=one) for one in slots)
     answer = compute(question, tables)
     if answer is None:
         return Prediction()
@@ -158,9 +169,7 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
         yield Quotation(row.item, line, end, 0.0)
 
 
-def _look_up(
-    question: str, asked: _Asked, passages: Sequence[RankedSlot]
-) -> _Found | None:
+def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """The cell that a question asks for."""
     quantity_of = stems(_QUANTITY.sub("", question)) if _QUANTITY.search(question) else frozenset()
     rows: list[Sequence[Cell]] = []
@@ -180,9 +189,7 @@ def _look_up(
     return None if any(_contradicts(asked, row, best.row, titles) for row in rows) else best
 
 
-def _lacking(
-    question: str, asked: _Asked, passages: Sequence[RankedSlot]
-) -> Iterator[Quotation]:
+def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
     """The tables that are asked for a row or a cell that they don't have."""
     for items in _by_source(passages):
         text = "\n".join(f"{item.slot.title}\n{item.slot.text}" for item in items)
@@ -264,9 +271,10 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
 
 def _whole(table: Table) -> Iterator[Quotation]:
     """The text of a table, with its header, as pieces of its slots."""
-    for rows in ([row for row in table.lines if row.item is item] for item in {
-        row.item.slot.id: row.item for row in table.lines
-    }.values()):
+    for rows in (
+        [row for row in table.lines if row.item is item]
+        for item in {row.item.slot.id: row.item for row in table.lines}.values()
+    ):
         start = rows[0].item.slot.text.rfind("\n\n", 0, rows[0].cells[0].start) + 1
         yield Quotation(rows[0].item, start, rows[-1].cells[-1].end, 0.0)
 
@@ -353,4 +361,6 @@ _ASKING = stems(
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
 # Names of months, and of days.
-_TIMES = tuple(frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name))
+_TIMES = tuple(
+    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
+)

@@ -25,7 +25,7 @@ class Value(NamedTuple):
     kind: ValueKind
     amount: Decimal  # Of a day its number in the calendar, of a time its seconds
     unit: str = ""  # "kg", "%", "$"; of a day "year" if that is known
-    shape: str = "{}"  # How a number is written in such a cell: "${}"
+    around: tuple[str, str] = ("", "")  # What stands before and after a number in its cell
 
 
 def values_of(texts: Mapping[int, str], point: str) -> dict[int, Value] | None:
@@ -49,8 +49,8 @@ def value_of(text: str, point: str = ".") -> Value | None:
     for span in date_spans(text):
         if (span.start, span.end) == (0, len(text)):
             day = span.day
-            amount = (day.year or 0) * 372 + day.month * 31 + day.day
-            return Value("day", Decimal(amount), "year" if day.year else "")
+            place = (day.year or 0) * 372 + day.month * 31 + day.day
+            return Value("day", Decimal(place), "year" if day.year else "")
     number = _NUMBER.fullmatch(text)
     if number is None:
         return None
@@ -61,15 +61,15 @@ def value_of(text: str, point: str = ".") -> Value | None:
         return None
     negative = number["minus"] in ("(", "-", "−") or number["sign"] in ("-", "−")
     before, after = number["before"], (number["after"] or "").rstrip(")").strip()
-    shape = f"{before}{{}}{' ' if ' ' + after in text else ''}{after}"
+    around = (before, f" {after}" if f" {after}" in text else after)
     amount = Decimal(digits)
-    return Value("number", -amount if negative else amount, f"{before}{after}", shape)
+    return Value("number", -amount if negative else amount, f"{before}{after}", around)
 
 
-def written(amount: Decimal, shape: str = "{}", grouped: bool = False) -> str:
+def written(amount: Decimal, around: tuple[str, str], grouped: bool) -> str:
     """A number as its cells write theirs, without zeros at its end."""
-    plain = f"{amount.normalize():{',' if grouped else ''}f}"
-    return shape.format(plain)
+    before, after = around
+    return f"{before}{amount.normalize():{',' if grouped else ''}f}{after}"
 
 
 def decimal_point(texts: Iterable[str]) -> str | None:

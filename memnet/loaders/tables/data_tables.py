@@ -40,10 +40,10 @@ def kind_of(text: str) -> Kind:
 
 def _header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
-    if len(rows) > 2 and _groups(rows[0], rows[1]):
-        # Under the names of groups years may stand again: those of the harvest, and of the price.
-        if _is_header(_names_of(rows[:2], len(rows[0])), rows[2:]):
-            return 2
+    # Under the names of groups years may stand again: those of the harvest, and of the price.
+    grouped = len(rows) > 2 and _groups(rows[0], rows[1])
+    if grouped and _is_header(_names_of(rows[:2], len(rows[0])), rows[2:]):
+        return 2
     if not _is_header(rows[0], rows[1:]):
         return 0
     return 1 + (len(rows) > 2 and _goes_on(rows[1], rows[2:]))
@@ -83,7 +83,9 @@ def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
         len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
         for text in upper
     )
-    texts = all(kind_of(text) in ("", "text") or (len(years) > 1 and text in years) for text in lower)
+    texts = all(
+        kind_of(text) in ("", "text") or (len(years) > 1 and text in years) for text in lower
+    )
     return gaps and _filled(upper) >= 2 and named and texts
 
 
