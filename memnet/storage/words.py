@@ -9,9 +9,11 @@ import re
 import unicodedata
 from functools import cache
 
-# The option ``tokenize`` of FTS5. A vowel of Hindi or Thai may be a mark (Mn, Mc), and ends no word;
-# U+FE0F is one too, but belongs to the emoji before it.
-TOKENIZER = "\"porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0f'\""
+# The option ``tokenize`` of FTS5. A vowel of Hindi or Thai may be a mark (Mn, Mc), which ends no
+# word; U+FE0F is one too, but belongs to the emoji before it.
+TOKENIZER = (
+    "\"porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0f'\""
+)
 # Of all scripts, without those that only symbols and phonetic letters bear.
 _MARKS = "".join(
     character
