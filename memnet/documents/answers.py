@@ -7,6 +7,7 @@ from datetime import date
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
+from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
@@ -87,7 +88,7 @@ class TextAnswers:
         started = time.perf_counter()
         retrieval, ranked, prediction = self._answer(question, hops, top_k)
         records = retrieval.records(top_k)
-        day = self._day_said(question, prediction)
+        day = prediction.day or self._day_said(question, prediction)
         used = [item.slot.id for item in ranked if item.slot.has_usage]
         if used:
             self._on_read(retrieval.attention_to(used))
@@ -193,7 +194,7 @@ class TextAnswers:
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         first = passages[: self._config.answer.passages]
         by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
-        read = self._read(text, passages, retrieval) if passages else Prediction()
+        read = self._read(question, passages, retrieval) if passages else Prediction()
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
 
     def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
@@ -205,7 +206,10 @@ class TextAnswers:
         reading = loaded.reader.read(text, [Passage("", said)])
         return reading.answerable >= _ANSWERED
 
-    def _read(self, text: str, passages: Sequence[RankedSlot], retrieval: Retrieval) -> Prediction:
+    def _read(
+        self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
+    ) -> Prediction:
+        text = question.text
         settings = self._config.answer
         first = passages[: settings.passages]
         supported = max(item.similarity for item in first) >= settings.support_floor
@@ -218,7 +222,11 @@ class TextAnswers:
             start = (found[0].start or 0) - own.slot.start
             shown = quote_around(own, start, start + len(found[0].text))
             return Prediction(found, (own,), "statement", quotes=shown)
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval)
+        dated = dated_messages(question, passages)
+        passages = [
+            dated[item.slot.id].read if item.slot.id in dated else item for item in passages
+        ]
+        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
         threshold = settings.threshold
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
@@ -226,7 +234,12 @@ class TextAnswers:
         return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
 
     def _read_spans(
-        self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
+        self,
+        text: str,
+        passages: Sequence[RankedSlot],
+        reader: Reader,
+        retrieval: Retrieval,
+        dated: Mapping[int, DatedMessage],
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
         first = passages[: self._config.answer.passages]
@@ -240,11 +253,13 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, passages, reader, retrieval.look_up)
+        found = with_days_as_spans(reading.result(), first, dated)
         prediction = predict_spans(
-            text, first, reading.result(), resolved, further, compared, self._config.answer.rules
+            text, first, found, resolved, further, compared, self._config.answer.rules
         )
         asked = resolved[-1].question if resolved else text
-        return prediction if compared else read_alone(asked, prediction, reader)
+        prediction = prediction if compared else read_alone(asked, prediction, reader)
+        return as_stored(prediction, dated)
 
 
 def _public(quotation: Quotation) -> Quote:

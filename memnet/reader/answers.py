@@ -76,6 +76,7 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
+    day: str | None = None  # On which the message was sent that is quoted, where that answers
 
     @property
     def shown(self) -> str:
