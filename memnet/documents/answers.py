@@ -20,6 +20,7 @@ from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
+from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
@@ -88,7 +89,7 @@ class TextAnswers:
         started = time.perf_counter()
         retrieval, ranked, prediction = self._answer(question, hops, top_k)
         records = retrieval.records(top_k)
-        day = prediction.day or self._day_said(question, prediction)
+        day = self._day_said(question, prediction)
         used = [item.slot.id for item in ranked if item.slot.has_usage]
         if used:
             self._on_read(retrieval.attention_to(used))
@@ -97,7 +98,8 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
-        shown = prediction.shown if day is None or not promised else f"{day}. {prediction.shown}"
+        added = prediction.added if day is None else f"{day}. "
+        shown = f"{added if promised else ''}{prediction.shown}"
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -227,6 +229,9 @@ class TextAnswers:
             dated[item.slot.id].read if item.slot.id in dated else item for item in passages
         ]
         prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
+        by_tasks = read_tasks(text, passages, prediction, loaded.reader)
+        if by_tasks.candidates:
+            return by_tasks
         threshold = settings.threshold
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold

@@ -146,5 +146,5 @@ def as_stored(prediction: Prediction, dated: Mapping[int, DatedMessage]) -> Pred
         ),
         quotes=quotations(prediction.quotes),
         attended=quotations(prediction.attended),
-        day=day,
+        added="" if day is None else f"{day}. ",
     )
