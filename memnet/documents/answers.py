@@ -11,6 +11,7 @@ from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
+from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
@@ -194,9 +195,13 @@ class TextAnswers:
             if named and not compares:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        first = passages[: self._config.answer.passages]
+        count = self._config.answer.passages
+        first, others = weigh_versions(question, passages[:count])
+        passages = [*first, *passages[count:]]
         by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
         read = self._read(question, passages, retrieval) if passages else Prediction()
+        if others and read.abstained:
+            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
 
     def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
