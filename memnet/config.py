@@ -212,8 +212,6 @@ class AnswerConfig(Settings):
     unsupported_threshold: float = Field(default=0.5, ge=0, le=1)
     """Min. confidence of an answer below that floor: it has to be more likely right than wrong. A
     reader without a calibration abstains there."""
-    relation_floor: float = 0.3
-    """Cosine of question and relation words below which a fact is not an answer."""
 
 
 class TellConfig(Settings):

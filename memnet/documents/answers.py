@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
-from memnet.config import AnswerConfig, Config
+from memnet.config import Config
 from memnet.documents.controller import TextController
 from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
+from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
@@ -18,7 +19,7 @@ from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.spans import Passage, Reader
+from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -26,17 +27,13 @@ from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
-from memnet.types import Answer, Candidate, Evidence, Quote, Word
+from memnet.types import Answer, Evidence, Quote, Word
 
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
 # never.
 _MIN_SUPPORT = 0.5
-
-
-_READ_FACTS = 10  # Facts that are read to see whether they answer
-_ANSWERED = 0.5  # Probability of an answer, by the reader, from which they do
 
 
 class TextAnswers:
@@ -69,7 +66,7 @@ class TextAnswers:
         self._reader = reader
         self._store = store
         self._encoder = encoder
-        self._controller = controller
+        self.controller = controller
         self._config = config
         self._threads = config.cores()
         self._on_read = on_read
@@ -166,7 +163,7 @@ class TextAnswers:
     def _search(
         self, question: Question, hops: int | None, top_k: int
     ) -> tuple[Retrieval, list[RankedSlot]]:
-        retrieval = Retrieval(question, self._controller, self._config)
+        retrieval = Retrieval(question, self.controller, self._config)
         return retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
@@ -175,10 +172,9 @@ class TextAnswers:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
         Facts answer only a question that names something: what else shares words with a relation is
-        not what is asked about, and what the reader takes for no answer is none ("When was the
-        light built?", "Light built by Ann"). They come first where it names their subject; else
-        passages do, if they are read with confidence. A cell of a table answers where the last hop
-        attends to it, or to nothing.
+        not what is asked about. They come first where it names their subject and they are likely
+        enough to be an answer; else passages do, if they are read with confidence. A cell of a
+        table answers where the last hop attends to it, or to nothing.
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
@@ -186,13 +182,17 @@ class TextAnswers:
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            by_facts = read_facts(text, facts, self._config.answer)
-            if not self._answered_by(text, by_facts.support):
+            loaded = self._reader.load(self._config.answer.tokens, self._threads)
+            reader = None if loaded is None else loaded.reader
+            by_facts = read_facts(question, facts, reader, self._config.answer)
+            if by_facts.abstained and passages:
                 by_facts = Prediction()
             compares = self._config.answer.rules and english.is_comparison(text)
             subjects = {item.slot.title for item in by_facts.support}
-            named = any(f" {normalise(one)} " in f" {normalise(text)} " for one in subjects)
-            if named and not compares:
+            named = any(
+                f" {normalise(one)} " in f" {normalise(question.sought)} " for one in subjects
+            )
+            if named and not compares and (by_facts.promised or not passages):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
@@ -203,15 +203,6 @@ class TextAnswers:
         if others and read.abstained:
             read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
-
-    def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
-        """Whether some facts, read as sentences, answer a question; without a reader they do."""
-        loaded = self._reader.load(self._config.answer.tokens, self._threads) if facts else None
-        if loaded is None:
-            return True
-        said = " ".join(f"{item.slot.text.rstrip('.')}." for item in facts[:_READ_FACTS])
-        reading = loaded.reader.read(text, [Passage("", said)])
-        return reading.answerable >= _ANSWERED
 
     def _read(
         self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
@@ -285,29 +276,6 @@ def _public(quotation: Quotation) -> Quote:
             Word(start=slot.start + one.start, end=slot.start + one.end, weight=one.weight)
             for one in quotation.words
         ),
-    )
-
-
-def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig) -> Prediction:
-    """The values of all facts that share subject, relation and direction with the best one.
-
-    What the question names is not its answer: a fact read backwards ("Orre calls, read backwards,
-    the Morning Petrel") shares its relation with the fact that is asked for. There are none where
-    the best of ``facts``, which stand best first, is not about the question.
-    """
-    asked = f" {normalise(question)} "
-    facts = [item for item in facts if f" {normalise(item.slot.value)} " not in asked]
-    if not facts or facts[0].similarity < config.relation_floor:
-        return Prediction()
-    best = facts[0].slot
-    chosen: dict[str, RankedSlot] = {}
-    for item in facts:
-        slot = item.slot
-        if (slot.kind, slot.title, slot.relation) == (best.kind, best.title, best.relation):
-            chosen.setdefault(slot.value, item)
-    candidates = (Candidate(text=value, score=item.score) for value, item in chosen.items())
-    return Prediction(
-        tuple(candidates), tuple(chosen.values()), "facts", short=next(iter(chosen), None)
     )
 
 
