@@ -90,7 +90,7 @@ def read_cells(
     answer = _cell_or_computed(question, found, passages, passages_of)
     lacking = tuple(_lacking(question, asked, passages))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
-    if (lacking and not answer.candidates) or (in_lacking and not answer.computed):
+    if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
     return answer
 
@@ -153,7 +153,7 @@ def _computed(
         cast("AnswerKind", answer.short) if answer.verdict else "table",
         quotes=quotes,
         short=answer.short,
-        computed=f"{answer.said}.",
+        added=f"{answer.said}.\n",
     )
 
 

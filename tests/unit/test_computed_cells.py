@@ -122,7 +122,7 @@ def test_an_answer_is_computed_from_all_rows(
     found = _read(question, shape(title, _TABLES[title]))
     assert found.short == answer
     if answer is not None:
-        assert found.computed
+        assert found.added
         assert found.shown.startswith(
             f"{answer.capitalize()}: " * found.kind.startswith(("y", "n"))
         )
