@@ -113,7 +113,8 @@ class TextAnswers:
             abstained=abstained,
             candidates=prediction.candidates,
             evidence=tuple(
-                evidence_of(item.slot, item.score, item.hop, answer) for item in evidence
+                evidence_of(item.slot, item.score, item.hop, answer, item.copies)
+                for item in evidence
             ),
             hops=records,
             model=self._name,
@@ -151,7 +152,10 @@ class TextAnswers:
     def find(self, question: Question, hops: int | None, top_k: int) -> tuple[Evidence, ...]:
         """As ``search``, within ``reading``."""
         _, ranked = self._search(question, hops, top_k)
-        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
+        return tuple(
+            evidence_of(item.slot, item.score, item.hop, copies=item.copies)
+            for item in ranked[:top_k]
+        )
 
     def predict(self, question: str) -> Prediction:
         """Possible answers to a question with their signals: to learn confidence from."""
@@ -241,8 +245,9 @@ class TextAnswers:
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, passages, reader, retrieval.look_up)
         prediction = predict_spans(
-            text, first, reading.result(), resolved, further, compared, self._config.answer.rules
-        )
+            text, first, reading.result(), resolved, further, compared, self._config.answer.rules,
+            retrieval.beside,
+        )  # fmt: skip
         asked = resolved[-1].question if resolved else text
         return prediction if compared else read_alone(asked, prediction, reader)
 

@@ -7,17 +7,21 @@ its unit, a list with its items, the rest as the units that belong together.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from memnet.reader.codes import NamedUnits
 from memnet.reader.passages import RankedSlot
+from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
+from memnet.storage import Slot
 from memnet.text.english import Unit, units
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
+_MAX_SEQUENCE = 1500  # Characters of a list or procedure that is shown from the first to the last
 _JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
@@ -30,8 +34,14 @@ _APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list 
 _CLOSE = 0.3
 _FLOOR = 1e-9
 _OTHER_CODE = 8.0  # Logits by which a unit about another code than the question's counts less
+# Logits by which what is a step counts more, times the probability that steps are asked for.
+_STEP = 2.0
 _MANY = ("list", "steps")
 _MAX_CANDIDATES = 3
+
+
+# Gives the passage of the same source after a slot (1), or before it (-1); None without one.
+Beside = Callable[[Slot, int], Slot | None]
 
 
 class AttendedUnit(NamedTuple):
@@ -69,7 +79,8 @@ def attend_units(
 ) -> list[AttendedUnit]:
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
 
-    Where units are ``named`` by codes of the question, others have ``_OTHER_CODE`` less.
+    Where units are ``named`` by codes of the question, others have ``_OTHER_CODE`` less. Where
+    steps are asked for, what is a step has more.
 
     Source: Miller et al. 2016, equation 2 (key addressing), with the log of the attention to the
     passage added to the score.
@@ -81,8 +92,11 @@ def attend_units(
         else one.logit - _OTHER_CODE
         for one in reading.units
     ]
+    step = _STEP * reading.kinds.get("steps", 0.0)
     logits = [
-        logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
+        logit
+        + math.log(max(passages[one.passage].attention / highest, _FLOOR))
+        + step * _is_step(passages[one.passage].slot.text, one.unit)
         for one, logit in zip(reading.units, own, strict=True)
     ]
     peak = max((0.0, *logits))
@@ -92,6 +106,11 @@ def attend_units(
         AttendedUnit(one.passage, one.unit, logit, score / total, one.words)
         for one, logit, score in zip(reading.units, own, scores, strict=True)
     ]
+
+
+def _is_step(text: str, unit: Unit) -> bool:
+    marker = marker_of(text, unit)
+    return marker is not None and marker.number is not None
 
 
 def most_attended(
@@ -199,21 +218,104 @@ def _pieces(
     kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, item: RankedSlot
 ) -> tuple[Quotation, ...]:
     """What is shown of the units of one passage, from the one at an index on."""
+    run = _sequence(own, anchor, item.slot.text) if kind in _MANY else None
+    if run is not None:
+        return (_joined(own[run[0] : run[1] + 1], item),)
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE)
     start, end = own[anchor].unit.start, own[anchor].unit.end
     if end - start > limit:
         start, end = _cut(item.slot.text, (start, end), (start, start), limit)
         return (Quotation(item, start, end, own[anchor].weight),)
-    return tuple(
-        Quotation(
-            item,
-            own[run[0]].unit.start,
-            own[run[-1]].unit.end,
-            sum(own[n].weight for n in run),
-            tuple(word for n in run for word in own[n].words),
-        )
-        for run in _runs(_chosen(kind, own, anchor))
+    chosen = _chosen(kind, own, anchor)
+    headings = {n for n in chosen if is_heading(item.slot.text, own[n].unit)}
+    if anchor in headings and anchor + 1 < len(own):  # what stands under it answers
+        more = sorted({*chosen, anchor + 1})
+        chosen = more if _length(own, more) <= limit else chosen
+    runs = [_without_last(run, headings - {anchor}) for run in _runs(chosen)]
+    return tuple(_joined([own[n] for n in run], item) for run in runs if run)
+
+
+def _without_last(run: Sequence[int], headings: Collection[int]) -> Sequence[int]:
+    """Sorted numbers up to the last that is no heading: one that leads to nothing is not shown."""
+    kept = [n for n in run if n not in headings]
+    return [n for n in run if kept and n <= kept[-1]]
+
+
+def _joined(some: Sequence[AttendedUnit], item: RankedSlot) -> Quotation:
+    """Units that follow each other as one piece."""
+    return Quotation(
+        item,
+        some[0].unit.start,
+        some[-1].unit.end,
+        sum(one.weight for one in some),
+        tuple(word for one in some for word in one.words),
     )
+
+
+def _sequence(own: Sequence[AttendedUnit], anchor: int, text: str) -> tuple[int, int] | None:
+    """First and last index of the list or procedure around a unit, as much as may be shown."""
+    found = sequence_at(text, [one.unit for one in own], anchor)
+    if found is None:
+        return None
+    first, last = found
+    while own[last].unit.end - own[first].unit.start > _MAX_SEQUENCE and first < last:
+        first, last = (first + 1, last) if anchor - first > last - anchor else (first, last - 1)
+    return first, last
+
+
+def with_rest(quotes: tuple[Quotation, ...], beside: Beside) -> tuple[Quotation, ...]:
+    """What is shown of a list, with the items of it that stand in slots before and after."""
+    if not quotes:
+        return ()
+    before = list(_rest(quotes[0], beside, -1, quotes))
+    after = list(_rest(quotes[-1], beside, 1, (*before, *quotes)))
+    return (*reversed(before), *quotes, *after)
+
+
+def _rest(
+    piece: Quotation, beside: Beside, step: int, shown: Sequence[Quotation]
+) -> Iterator[Quotation]:
+    """The items of a list in the slots that come next in one direction."""
+    characters = sum(len(one.text) for one in shown)
+    items = sum(map(_count_items, shown))
+    while True:
+        slot = piece.item.slot
+        whole = units(slot.text)
+        edge = whole[-1 if step > 0 else 0]
+        if not edge.start < piece.end or not piece.start < edge.end:
+            return
+        other = beside(slot, step)
+        found = [] if other is None else units(other.text)
+        if other is None or not found or not _belong(slot, whole, other, found, step):
+            return
+        index = 0 if step > 0 else len(found) - 1
+        first, last = sequence_at(other.text, found, index) or (index, index)
+        piece = Quotation(replace(piece.item, slot=other), found[first].start, found[last].end, 0.0)
+        characters += len(piece.text)
+        items += _count_items(piece)
+        if characters > _MAX_SEQUENCE or items > MAX_ITEMS:
+            return
+        yield piece
+
+
+def _count_items(piece: Quotation) -> int:
+    text = piece.text
+    return sum(marker_of(text, unit) is not None for unit in units(text))
+
+
+def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit], step: int) -> bool:
+    """Whether a list goes on from a slot in the one beside it."""
+    (earlier, last), (later, first) = (slot, own), (other, found)
+    if step < 0:
+        (earlier, last), (later, first) = (other, found), (slot, own)
+    marker = marker_of(later.text, first[0])
+    if marker is None:
+        return False
+    if introduces(earlier.text, last[-1]):
+        return marker.number in (None, 1)
+    # Bullets are alike: the later slot repeats what introduces the list in its title.
+    follows = any(marker.follows(one) for unit in last if (one := marker_of(earlier.text, unit)))
+    return follows and (marker.number is not None or " — " in later.title)
 
 
 def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[int]:
