@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from memnet.reader.borders import with_borders
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
@@ -148,7 +149,8 @@ def evidence_of(
 def span_candidate(span: Span, passages: Sequence[RankedSlot], weight: float = 1.0) -> Candidate:
     """A span that was read in some passages as a candidate, placed in its source."""
     slot = passages[span.passage].slot
-    return slot_candidate(slot, span.start, span.end, weight * span.probability)
+    start, end = with_borders(slot.text, span.start, span.end)
+    return slot_candidate(slot, start, end, weight * span.probability)
 
 
 def slot_candidate(slot: Slot, start: int, end: int, score: float) -> Candidate:
