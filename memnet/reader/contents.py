@@ -56,7 +56,8 @@ class Entries:
             and numbers[0] < numbers[-1]
         )
         leading = sum(
-            bool(_TO_PAGE.search(line) or _IN_INDEX.match(line) or _names(line) & known)
+            bool(_TO_PAGE.search(line) or _IN_INDEX.match(line))
+            or any(name in known for name in _names(line))
             for line in self._lines
         )
         return rising or leading >= _SHARE * len(self._lines)

@@ -195,15 +195,15 @@ def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
     """The kind by what is shown: steps that are lines of code, or a single sentence."""
     if kind != "steps" or not quotes:
         return kind
-    kinds = {
+    kinds = [
         unit.kind
         for one in quotes
         for unit in units(one.item.slot.text)
         if unit.start < one.end and one.start < unit.end
-    }
-    if kinds == {"line"}:
+    ]
+    if set(kinds) == {"line"}:
         return "code"
-    return "steps" if "item" in kinds or len(quotes) > 1 else "statement"
+    return "steps" if "item" in kinds or len(kinds) > 1 else "statement"
 
 
 def quote_around(
