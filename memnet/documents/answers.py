@@ -30,7 +30,9 @@ from memnet.types import Answer, Candidate, Evidence, Quote, Word
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
 # never.
 _MIN_SUPPORT = 0.5
-
+# Share of the most attention, and cosine, below both of which a slot is no evidence. Of the gold
+# passages of 90 multi-hop questions 97.2 % are among the first ten with and without it.
+_LEAST, _UNLIKE = 0.002, 0.3
 
 _READ_FACTS = 10  # Facts that are read to see whether they answer
 _ANSWERED = 0.5  # Probability of an answer, by the reader, from which they do
@@ -309,7 +311,8 @@ def rank_evidence(
 
     Every slot counts by the most attention that a hop paid to it, for a sub-question times the
     probability of its answer. What the answer was read or judged by (``support``) comes first; only
-    a passage that had far more attention than that of the answer stands before it.
+    a passage that had far more attention than that of the answer stands before it. What hardly had
+    any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
     weights = {item.slot.id: item.attention for item in ranked}
@@ -322,4 +325,9 @@ def rank_evidence(
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
     if first and weights[by_attention[0]] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
         first = {by_attention[0]: slots[by_attention[0]], **first}
-    return [*first.values(), *(slots[slot] for slot in by_attention if slot not in first)]
+    least = _LEAST * max(weights.values(), default=0.0)
+    others = (slots[slot] for slot in by_attention if slot not in first)
+    return [
+        *first.values(),
+        *(one for one in others if weights[one.slot.id] >= least or one.similarity >= _UNLIKE),
+    ]

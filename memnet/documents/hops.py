@@ -324,13 +324,15 @@ class Retrieval:
             for slot in found:
                 headings.setdefault(sources[slot], set()).add(name)
         factor = math.exp(-_CONTENTS / self._config.hop.temperature)
-        weighted = [
-            replace(item, score=item.score - _CONTENTS, attention=item.attention * factor)
-            if item.slot.id in entries
-            and entries[item.slot.id].lead_elsewhere(headings.get(item.slot.source, ()))
-            else item
-            for item in ranked
-        ]
+        weighted = list(ranked)
+        for n, item in enumerate(ranked):
+            one = entries.get(item.slot.id)
+            spans = one.leading(headings.get(item.slot.source, ())) if one else ()
+            if spans:
+                weighted[n] = replace(item, contents=spans)
+            if one and one.are_most(spans):
+                less = item.score - _CONTENTS, item.attention * factor
+                weighted[n] = replace(weighted[n], score=less[0], attention=less[1])
         return sorted(weighted, key=lambda item: -item.score)
 
     def look_up(self, text: str) -> list[RankedSlot]:

@@ -30,6 +30,7 @@ from memnet.reader.quotes import (
     attend_units,
     kind_shown,
     may_be_list,
+    may_be_steps,
     most_attended,
     quote,
     quote_around,
@@ -130,7 +131,7 @@ def predict_spans(
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
     attended = attend_units(reading, passages, named)
-    kind = _kind(best, reading, bool(resolved) or compared is not None, attended)
+    kind = _kind(best, reading, bool(resolved) or compared is not None, attended, passages)
     most = most_attended(attended, passages, _MAX_UNITS)
     short = best[:1]
     if kind in _QUOTED:
@@ -187,6 +188,7 @@ def _kind(
     reading: Reading,
     in_parts: bool,
     attended: Sequence[AttendedUnit],
+    passages: Sequence[RankedSlot],
 ) -> AnswerKind:
     """The kind of the best answer; what was read in parts, or compared, is a value.
 
@@ -196,7 +198,8 @@ def _kind(
     best = candidates[0] if candidates else None
     if best is not None and best.evidence is None and best.text in ("yes", "no"):
         return "yes" if best.text == "yes" else "no"
-    if reading.kinds.get("steps", 0.0) > _ASKS_FOR_STEPS and attended:
+    steps = attended and reading.kinds.get("steps", 0.0) > _ASKS_FOR_STEPS
+    if steps and (best is None or may_be_steps(attended, passages)):
         return "steps"
     if best is None:
         return "none"
@@ -235,8 +238,10 @@ def _attended(
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     for span in reading.spans:
-        own = weight * passages[span.passage].attention / highest
-        if named is not None and not named.hold(span.passage, span.start, span.end):
+        item = passages[span.passage]
+        own = weight * item.attention / highest
+        other = named is not None and not named.hold(span.passage, span.start, span.end)
+        if other or item.leads_elsewhere(span.start):
             own *= _UNLIKELY
         yield span_candidate(span, passages, own)
 

@@ -1,10 +1,11 @@
 """Tables of contents and indexes: they name what is asked about, and lead to where it stands."""
 
 import re
-from collections.abc import Collection
-from itertools import pairwise
+from collections.abc import Collection, Sequence
+from itertools import groupby, pairwise
 
-from memnet.text.english import units
+from memnet.reader.sequences import is_heading
+from memnet.text.english import Unit, units
 from memnet.text.names import normalise
 
 _MIN_ENTRIES = 3
@@ -30,40 +31,58 @@ def asks_for_contents(question: str) -> bool:
 
 
 class Entries:
-    """The units of a text as entries of contents, where they may be."""
+    """What in a text may be entries of contents: at least three units in a row, no sentences."""
 
     def __init__(self, title: str, text: str) -> None:
-        lines = [text[one.start : one.end] for one in units(text)]
-        said = sum(line.endswith((".", "!", ";")) or " | " in line for line in lines)
-        self._lines = lines if len(lines) >= _MIN_ENTRIES and said <= _SHARE * len(lines) else []
+        self._text = text
+        self._units = units(text)
         self._is_called_so = bool(_CALLED_SO.fullmatch(title.rsplit(" > ", 1)[-1]))
+        grouped = (list(run) for said, run in groupby(self._units, self._is_said) if not said)
+        runs = map(self._without_heading, grouped)
+        self._runs = [run for run in runs if len(run) >= _MIN_ENTRIES]
 
     @property
     def names(self) -> frozenset[str]:
         """Normalised names of what they may lead to: with and without number and page."""
-        return frozenset(name for line in self._lines for name in _names(line))
+        return frozenset(name for run in self._runs for one in run for name in self._names(one))
 
-    def lead_elsewhere(self, known: Collection[str]) -> bool:
-        """Whether most name a page, or one of some ``known`` headings; or are called contents."""
-        if not self._lines:
-            return False
+    def leading(self, known: Collection[str]) -> tuple[tuple[int, int], ...]:
+        """The spans of those that lead to pages, or to some ``known`` headings."""
+        return tuple((run[0].start, run[-1].end) for run in self._runs if self._lead(run, known))
+
+    def are_most(self, spans: Collection[tuple[int, int]]) -> bool:
+        """Whether most units of the text are in some spans of it."""
+        inside = sum(any(start <= one.start < end for start, end in spans) for one in self._units)
+        return inside > 0 and inside >= _SHARE * len(self._units)
+
+    def _lead(self, run: Sequence[Unit], known: Collection[str]) -> bool:
         if self._is_called_so:
             return True
-        numbers = [int(match[1]) for line in self._lines if (match := _LAST_NUMBER.match(line))]
+        lines = [self._text[one.start : one.end] for one in run]
+        numbers = [int(match[1]) for line in lines if (match := _LAST_NUMBER.match(line))]
         rising = (
-            len(numbers) >= max(_MIN_PAGES, _SHARE * len(self._lines))
+            len(numbers) >= max(_MIN_PAGES, _SHARE * len(lines))
             and all(one <= other for one, other in pairwise(numbers))
             and numbers[0] < numbers[-1]
         )
         leading = sum(
             bool(_TO_PAGE.search(line) or _IN_INDEX.match(line))
-            or any(name in known for name in _names(line))
-            for line in self._lines
+            or any(name in known for name in self._names(one))
+            for one, line in zip(run, lines, strict=True)
         )
-        return rising or leading >= _SHARE * len(self._lines)
+        return rising or leading >= _SHARE * len(run)
 
+    def _without_heading(self, run: list[Unit]) -> list[Unit]:
+        """Some units without the last where that is the heading of what follows."""
+        ends = run[-1] == self._units[-1] or not is_heading(self._text, run[-1])
+        return run if ends else run[:-1]
 
-def _names(line: str) -> set[str]:
-    without_page = _PAGE.sub("", line)
-    found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
-    return {name for name in map(normalise, found) if name}
+    def _is_said(self, one: Unit) -> bool:
+        line = self._text[one.start : one.end]
+        return line.endswith((".", "!", ";")) or " | " in line
+
+    def _names(self, one: Unit) -> set[str]:
+        line = self._text[one.start : one.end]
+        without_page = _PAGE.sub("", line)
+        found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
+        return {name for name in map(normalise, found) if name}

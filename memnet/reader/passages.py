@@ -24,11 +24,16 @@ class RankedSlot:
     attention: float  # Weight of the slot in the attention of the hop that ranked it, 0..1
     hop: int  # The first hop, counted from 1, that ranked the slot as evidence
     copies: tuple[Slot, ...] = ()  # Passages of other sources that say the same
+    contents: tuple[tuple[int, int], ...] = ()  # Spans of its text that only lead elsewhere
 
     @property
     def passage(self) -> Passage:
         """The slot as input of a reader."""
         return Passage(self.slot.title, self.slot.text)
+
+    def leads_elsewhere(self, start: int) -> bool:
+        """Whether what starts at a character of its text is an entry of contents."""
+        return any(first <= start < last for first, last in self.contents)
 
     @cached_property
     def normalised_text(self) -> str:

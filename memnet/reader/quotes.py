@@ -16,7 +16,7 @@ from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
 from memnet.storage import Slot
-from memnet.text.english import Unit, units
+from memnet.text.english import Unit, UnitKind, units
 from memnet.text.names import normalise
 from memnet.types import AnswerKind, Candidate
 
@@ -29,13 +29,17 @@ _JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 _JOINED_VALUE = -2.0
 # Logit from which an item is quoted with the one beside it: a list is asked for as a whole.
 _JOINED_ITEM = -9.0
+_MAX_ITEM = 110  # Characters of the items of a list, in the mean, that is shown as a whole
 _APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
 # Share of the most attention to a unit from which the next one is shown as well.
 _CLOSE = 0.6
+_CLOSE_IN_LIST = 0.3  # Its parts may stand in several passages
 _FLOOR = 1e-9
-_OTHER_CODE = 8.0  # Logits by which a unit about another code than the question's counts less
+# Logits by which a unit counts less that is about another code than the question's, or an entry of
+# contents.
+_OTHER = 8.0
 # Logits by which what is a step counts more, times the probability that steps are asked for.
-_STEP = 2.0
+_STEP = 3.0
 _MANY = ("list", "steps")
 _MAX_CANDIDATES = 3
 
@@ -79,26 +83,30 @@ def attend_units(
 ) -> list[AttendedUnit]:
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
 
-    Where units are ``named`` by codes of the question, others have ``_OTHER_CODE`` less. Where
-    steps are asked for, what is a step has more.
+    Where units are ``named`` by codes of the question, others have ``_OTHER`` less, and so have
+    entries of contents. Where steps are asked for, what is one in the passage that the reader
+    points to has more than what is said beside them.
 
     Source: Miller et al. 2016, equation 2 (key addressing), with the log of the attention to the
     passage added to the score.
     """
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     own = [
-        one.logit
-        if named is None or named.hold(one.passage, one.unit.start, one.unit.end)
-        else one.logit - _OTHER_CODE
+        one.logit - _OTHER
+        if passages[one.passage].leads_elsewhere(one.unit.start)
+        or (named is not None and not named.hold(one.passage, one.unit.start, one.unit.end))
+        else one.logit
         for one in reading.units
     ]
-    step = _STEP * reading.kinds.get("steps", 0.0)
     logits = [
-        logit
-        + math.log(max(passages[one.passage].attention / highest, _FLOOR))
-        + step * _is_step(passages[one.passage].slot.text, one.unit)
+        logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
         for one, logit in zip(reading.units, own, strict=True)
     ]
+    if logits:
+        best = reading.units[max(range(len(logits)), key=logits.__getitem__)].passage
+        text, step = passages[best].slot.text, _STEP * reading.kinds.get("steps", 0.0)
+        for n, one in enumerate(reading.units):
+            logits[n] += step * (one.passage == best and _is_step(text, one.unit))
     peak = max((0.0, *logits))
     scores = [math.exp(logit - peak) for logit in logits]
     total = math.exp(-peak) + sum(scores)
@@ -155,6 +163,13 @@ def quote_candidates(
     return tuple(found)
 
 
+def may_be_steps(attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]) -> bool:
+    """Whether the most attended unit stands in a list or procedure."""
+    own, anchor = _most_attended_passage(attended)
+    text = passages[own[anchor].passage].slot.text if own else ""
+    return bool(own) and _sequence("steps", own, anchor, text) is not None
+
+
 def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
     own, anchor = _most_attended_passage(attended)
@@ -174,21 +189,27 @@ def with_close_unit(
 ) -> tuple[Quotation, ...]:
     """What is shown, with one more unit of any passage that has almost as much attention.
 
-    Nothing is added to a list, steps or a row, which are whole, or what says the same.
+    Nothing is added to steps or a list with marks, which are whole, nor what says the same or is
+    of another form: a sentence below the row of a table.
     """
-    if kind in _MANY or not attended or any(_is_row(one) for one in quotes):
+    if kind == "steps" or not attended or not quotes:
         return quotes
+    form = _form(quotes[-1])
     said = f" {normalise(' '.join(one.text for one in quotes))} "
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes)) and f" {normalise(one.text)} " not in said
-        if beside and one.weight >= _CLOSE * attended[0].weight and len(one.text) <= limit:
+        share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
+        close = one.weight >= share * attended[0].weight and _form(one) == form
+        if beside and close and (kind, form) != ("list", "item") and len(one.text) <= limit:
             return (*quotes, one)
     return quotes
 
 
-def _is_row(one: Quotation) -> bool:
-    return any(unit.kind == "row" for unit in units(one.text))
+def _form(one: Quotation) -> UnitKind:
+    """The kind of the last unit of a piece; a heading and a sentence are one."""
+    kinds = [unit.kind for unit in units(one.text)]
+    return kinds[-1] if kinds and kinds[-1] != "line" else "sentence"
 
 
 def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
@@ -228,7 +249,7 @@ def _pieces(
     kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, item: RankedSlot
 ) -> tuple[Quotation, ...]:
     """What is shown of the units of one passage, from the one at an index on."""
-    run = _sequence(own, anchor, item.slot.text) if kind in _MANY else None
+    run = _sequence(kind, own, anchor, item.slot.text) if kind in _MANY else None
     if run is not None:
         return (_joined(own[run[0] : run[1] + 1], item),)
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE)
@@ -262,12 +283,20 @@ def _joined(some: Sequence[AttendedUnit], item: RankedSlot) -> Quotation:
     )
 
 
-def _sequence(own: Sequence[AttendedUnit], anchor: int, text: str) -> tuple[int, int] | None:
-    """First and last index of the list or procedure around a unit, as much as may be shown."""
+def _sequence(
+    kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: str
+) -> tuple[int, int] | None:
+    """First and last index of the list or procedure around a unit, as much as may be shown.
+
+    Long items say different things: a list of them is shown for steps only.
+    """
     found = sequence_at(text, [one.unit for one in own], anchor)
     if found is None:
         return None
     first, last = found
+    size = own[last].unit.end - own[first].unit.start
+    if kind == "list" and size > _MAX_ITEM * (last + 1 - first):
+        return None
     while own[last].unit.end - own[first].unit.start > _MAX_SEQUENCE and first < last:
         first, last = (first + 1, last) if anchor - first > last - anchor else (first, last - 1)
     return first, last

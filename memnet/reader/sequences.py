@@ -20,6 +20,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _FIRST = re.compile(rf"(?:{_BEGINS})\b", re.IGNORECASE)
+_ENDS = re.compile(r"(?:finally|last(?:ly)?|at (?:last|the end)|in the end)\b", re.IGNORECASE)
 _MAX_BETWEEN = 3  # Sentences between two that begin so
 # Not "cargo build", nor what is asked: a heading that does not ask begins with a capital letter.
 _HEADING = re.compile(r"(?=[^\W_a-z])[^\n=<>{}|;]{1,100}")
@@ -124,14 +125,22 @@ def _procedures(text: str, units: Sequence[Unit]) -> Iterator[list[int]]:
 
 
 def _begun(text: str, units: Sequence[Unit], run: Sequence[int]) -> Iterator[list[int]]:
-    """The sentences of a procedure, with the one that the first of them goes on from."""
+    """The sentences of a procedure, with the one that the first of them goes on from.
+
+    And with those after the last where that does not say that it is the last.
+    """
     if not run:
         return
     first = run[0]
     if first > 0 and not _FIRST.match(text, units[first].start):
         first -= _is_prose(text, units, first - 1, first)
-    if run[-1] > first:
-        yield list(range(first, run[-1] + 1))
+    last = run[-1]
+    if last == first:
+        return
+    if not _ENDS.match(text, units[last].start):
+        ends = min(last + _MAX_BETWEEN + 1, len(units))
+        last = max(n for n in range(last, ends) if _is_prose(text, units, run[-1], n))
+    yield list(range(first, last + 1))
 
 
 def _is_prose(text: str, units: Sequence[Unit], first: int, last: int) -> bool:

@@ -200,7 +200,8 @@ def _goes_on(text: str, line: tuple[int, int], after: tuple[int, int], width: in
         return False
     word = following.split(maxsplit=1)[0]
     room = width - (line[1] - line[0]) - 1
-    return width >= _MIN_WIDTH and word[0].isalnum() and len(word) >= room - _RAGGED * width
+    ragged = _RAGGED * width if word[0].islower() else 0.0
+    return width >= _MIN_WIDTH and word[0].isalnum() and len(word) >= room - ragged
 
 
 def _as_paragraph(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

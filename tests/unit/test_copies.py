@@ -72,7 +72,18 @@ def test_messages_and_parts_of_one_source_are_no_copies() -> None:
     ],
 )
 def test_tables_of_contents(title: str, text: str, headings: set[str], expected: bool) -> None:
-    assert Entries(title, text).lead_elsewhere(headings) == expected
+    entries = Entries(title, text)
+    spans = entries.leading(headings)
+    assert entries.are_most(spans) == expected
+    assert spans == (((0, len(text)),) if expected else ())
+
+
+def test_contents_before_a_text_are_told_from_it() -> None:
+    text = "- Tides\n- Moorings\n- Landing\n\nTides\n\nThey turn. They fall. Mind them. Rest."
+    entries = Entries("Guide", text)
+    assert entries.names >= {"tides", "moorings", "landing"}
+    assert entries.leading({"tides", "landing"}) == ((0, text.index("\n\nTides")),)
+    assert not entries.are_most(entries.leading({"tides", "landing"}))
 
 
 def test_a_question_may_ask_for_the_contents() -> None:
@@ -83,8 +94,9 @@ def test_a_question_may_ask_for_the_contents() -> None:
 def test_copies_and_contents_in_a_store(toy_engine: Engine, tmp_path: Path) -> None:
     sections = {"Tides": "The water rises by two feet.", "Landing": "Boats land at the slip."}
     sections |= {"Fuel": "Diesel is sold by Ada Mull.", "Nights": "Lamps burn until eleven."}
-    body = "\n\n".join(f"## {name}\n\n{text * 14}" for name, text in sections.items())
-    listed = "\n".join(f"- {name}" for name in sections)
+    when = "from the first day of March until the very last one of the month of October"
+    body = "\n\n".join(f"## {name} {when}\n\n{text * 14}" for name, text in sections.items())
+    listed = "\n".join(f"- {name} {when}" for name in sections)
     guide = f"# Guide\n\n{listed}\n\n{body}"
     (tmp_path / "guide.md").write_text(guide)
     toy_engine.ingest(tmp_path / "guide.md")
