@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
+from memnet.storage.words import WORD, words_of
+
 LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
 # Words inside a name: "Rank of Orre"; those of other European languages among them.
@@ -55,7 +57,6 @@ _FOREIGN = frozenset(
     y zu zum zur é è
     """.split()
 )
-_WORD = re.compile(r"\w+")
 # A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
@@ -71,7 +72,7 @@ def is_foreign(question: str) -> bool:
 
     The first word does not count: "was" and "has" begin questions in several languages.
     """
-    words = [one.casefold() for one in _WORD.findall(question)[1:]]
+    words = [one.casefold() for one in WORD.findall(question)[1:]]
     own = sum(one in _STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
     return sum(one in _FOREIGN for one in words) > own
 
@@ -79,10 +80,10 @@ def is_foreign(question: str) -> bool:
 def query_terms(text: str) -> list[str]:
     """Distinct words of a text in their order, without stop words, for the text search.
 
-    Words are letters, digits and underscores of any script, case-folded. A text of stop words only
-    keeps them, so that it finds something.
+    Words are as in the text index, case-folded. A text of stop words only keeps them, so that it
+    finds something.
     """
-    words = list(dict.fromkeys(_WORD.findall(text.casefold())))
+    words = list(dict.fromkeys(words_of(text.casefold())))
     content = [word for word in words if word not in _STOP_WORDS]
     return (content or words)[:_MAX_QUERY_TERMS]
 
@@ -162,7 +163,7 @@ def units(text: str) -> list[Unit]:
     found: list[Unit] = []
     for start, end in _unwrapped(text):
         span = trim_span(text, start, end)
-        if span is None or not _WORD.search(text, *span):
+        if span is None or not WORD.search(text, *span):
             continue
         # In place of a line break a space: a sentence goes on after it.
         line = text[span[0] : span[1]].replace("\n", " ")
@@ -171,7 +172,7 @@ def units(text: str) -> list[Unit]:
             found.append(Unit(*span, kind))
             continue
         for first, last in sentences(line):
-            if _WORD.search(line, first, last):
+            if WORD.search(line, first, last):
                 found.append(Unit(span[0] + first, span[0] + last, kind))
     return found
 
