@@ -5,35 +5,35 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
-from memnet.config import AnswerConfig, Config
+from memnet.config import Config
 from memnet.documents.controller import TextController
+from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
+from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
+from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.spans import Passage, Reader
+from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
+from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
-from memnet.types import Answer, Candidate, Evidence, Quote, Word
+from memnet.types import Answer, Evidence, Quote, Word
 
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
 # never.
 _MIN_SUPPORT = 0.5
-
-
-_READ_FACTS = 10  # Facts that are read to see whether they answer
-_ANSWERED = 0.5  # Probability of an answer, by the reader, from which they do
 
 
 class TextAnswers:
@@ -66,7 +66,7 @@ class TextAnswers:
         self._reader = reader
         self._store = store
         self._encoder = encoder
-        self._controller = controller
+        self.controller = controller
         self._config = config
         self._threads = config.cores()
         self._on_read = on_read
@@ -96,7 +96,8 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
-        shown = prediction.shown if day is None or not promised else f"{day}. {prediction.shown}"
+        added = prediction.added if day is None else f"{day}. "
+        shown = f"{added if promised else ''}{prediction.shown}"
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -162,7 +163,7 @@ class TextAnswers:
     def _search(
         self, question: Question, hops: int | None, top_k: int
     ) -> tuple[Retrieval, list[RankedSlot]]:
-        retrieval = Retrieval(question, self._controller, self._config)
+        retrieval = Retrieval(question, self.controller, self._config)
         return retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
@@ -171,10 +172,9 @@ class TextAnswers:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
         Facts answer only a question that names something: what else shares words with a relation is
-        not what is asked about, and what the reader takes for no answer is none ("When was the
-        light built?", "Light built by Ann"). They come first where it names their subject; else
-        passages do, if they are read with confidence. A cell of a table answers where the last hop
-        attends to it, or to nothing.
+        not what is asked about. They come first where it names their subject and they are likely
+        enough to be an answer; else passages do, if they are read with confidence. A cell of a
+        table answers where the last hop attends to it, or to nothing.
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
@@ -182,30 +182,32 @@ class TextAnswers:
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            by_facts = read_facts(text, facts, self._config.answer)
-            if not self._answered_by(text, by_facts.support):
+            loaded = self._reader.load(self._config.answer.tokens, self._threads)
+            reader = None if loaded is None else loaded.reader
+            by_facts = read_facts(question, facts, reader, self._config.answer)
+            if by_facts.abstained and passages:
                 by_facts = Prediction()
             compares = self._config.answer.rules and english.is_comparison(text)
             subjects = {item.slot.title for item in by_facts.support}
-            named = any(f" {normalise(one)} " in f" {normalise(text)} " for one in subjects)
-            if named and not compares:
+            named = any(
+                f" {normalise(one)} " in f" {normalise(question.sought)} " for one in subjects
+            )
+            if named and not compares and (by_facts.promised or not passages):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        first = passages[: self._config.answer.passages]
+        count = self._config.answer.passages
+        first, others = weigh_versions(question, passages[:count])
+        passages = [*first, *passages[count:]]
         by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
-        read = self._read(text, passages, retrieval) if passages else Prediction()
+        read = self._read(question, passages, retrieval) if passages else Prediction()
+        if others and read.abstained:
+            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
 
-    def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
-        """Whether some facts, read as sentences, answer a question; without a reader they do."""
-        loaded = self._reader.load(self._config.answer.tokens, self._threads) if facts else None
-        if loaded is None:
-            return True
-        said = " ".join(f"{item.slot.text.rstrip('.')}." for item in facts[:_READ_FACTS])
-        reading = loaded.reader.read(text, [Passage("", said)])
-        return reading.answerable >= _ANSWERED
-
-    def _read(self, text: str, passages: Sequence[RankedSlot], retrieval: Retrieval) -> Prediction:
+    def _read(
+        self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
+    ) -> Prediction:
+        text = question.text
         settings = self._config.answer
         first = passages[: settings.passages]
         supported = max(item.similarity for item in first) >= settings.support_floor
@@ -218,7 +220,14 @@ class TextAnswers:
             start = (found[0].start or 0) - own.slot.start
             shown = quote_around(own, start, start + len(found[0].text))
             return Prediction(found, (own,), "statement", quotes=shown)
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval)
+        dated = dated_messages(question, passages)
+        passages = [
+            dated[item.slot.id].read if item.slot.id in dated else item for item in passages
+        ]
+        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
+        by_tasks = read_tasks(text, passages, prediction, loaded.reader)
+        if by_tasks.candidates:
+            return by_tasks
         threshold = settings.threshold
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
@@ -226,7 +235,12 @@ class TextAnswers:
         return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
 
     def _read_spans(
-        self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
+        self,
+        text: str,
+        passages: Sequence[RankedSlot],
+        reader: Reader,
+        retrieval: Retrieval,
+        dated: Mapping[int, DatedMessage],
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
         first = passages[: self._config.answer.passages]
@@ -240,11 +254,13 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, passages, reader, retrieval.look_up)
+        found = with_days_as_spans(reading.result(), first, dated)
         prediction = predict_spans(
-            text, first, reading.result(), resolved, further, compared, self._config.answer.rules
+            text, first, found, resolved, further, compared, self._config.answer.rules
         )
         asked = resolved[-1].question if resolved else text
-        return prediction if compared else read_alone(asked, prediction, reader)
+        prediction = prediction if compared else read_alone(asked, prediction, reader)
+        return as_stored(prediction, dated)
 
 
 def _public(quotation: Quotation) -> Quote:
@@ -260,29 +276,6 @@ def _public(quotation: Quotation) -> Quote:
             Word(start=slot.start + one.start, end=slot.start + one.end, weight=one.weight)
             for one in quotation.words
         ),
-    )
-
-
-def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig) -> Prediction:
-    """The values of all facts that share subject, relation and direction with the best one.
-
-    What the question names is not its answer: a fact read backwards ("Orre calls, read backwards,
-    the Morning Petrel") shares its relation with the fact that is asked for. There are none where
-    the best of ``facts``, which stand best first, is not about the question.
-    """
-    asked = f" {normalise(question)} "
-    facts = [item for item in facts if f" {normalise(item.slot.value)} " not in asked]
-    if not facts or facts[0].similarity < config.relation_floor:
-        return Prediction()
-    best = facts[0].slot
-    chosen: dict[str, RankedSlot] = {}
-    for item in facts:
-        slot = item.slot
-        if (slot.kind, slot.title, slot.relation) == (best.kind, best.title, best.relation):
-            chosen.setdefault(slot.value, item)
-    candidates = (Candidate(text=value, score=item.score) for value, item in chosen.items())
-    return Prediction(
-        tuple(candidates), tuple(chosen.values()), "facts", short=next(iter(chosen), None)
     )
 
 

@@ -221,7 +221,7 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            reads.append(_attend(candidates, controller, hop, question.text))
+            reads.append(_attend(candidates, controller, hop, question.sought))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
             logits = controller.logits(reads[-1].scores)[reads[-1].order]
@@ -235,7 +235,7 @@ def read_in_hops(
             best = best[nearest_to_cutoff(logits, passages, config.rescored)]
             found = rescore(found, best, question)
         if found is not reads[-1].candidates:
-            reads[-1] = _attend(found, controller, len(reads) - 1, question.text)
+            reads[-1] = _attend(found, controller, len(reads) - 1, question.sought)
     return reads
 
 

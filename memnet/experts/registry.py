@@ -195,7 +195,7 @@ def load_answerer(
     if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, name, config.story)
-    return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts)
+    return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts, config.answer)
 
 
 def load_experts(

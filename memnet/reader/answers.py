@@ -76,6 +76,8 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
+    # Shown before the quotations, in which it does not stand: the day of a message, or a number
+    added: str = ""
 
     @property
     def shown(self) -> str:
