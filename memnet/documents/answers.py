@@ -34,6 +34,9 @@ from memnet.types import Answer, Evidence, Quote, Word
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
 # never.
 _MIN_SUPPORT = 0.5
+# Share of the most attention, and cosine, below both of which a slot is no evidence. Of the gold
+# passages of 90 multi-hop questions 97.2 % are among the first ten with and without it.
+_LEAST, _UNLIKE = 0.002, 0.3
 
 
 class TextAnswers:
@@ -114,7 +117,8 @@ class TextAnswers:
             abstained=abstained,
             candidates=prediction.candidates,
             evidence=tuple(
-                evidence_of(item.slot, item.score, item.hop, answer) for item in evidence
+                evidence_of(item.slot, item.score, item.hop, answer, item.copies)
+                for item in evidence
             ),
             hops=records,
             model=self._name,
@@ -152,7 +156,10 @@ class TextAnswers:
     def find(self, question: Question, hops: int | None, top_k: int) -> tuple[Evidence, ...]:
         """As ``search``, within ``reading``."""
         _, ranked = self._search(question, hops, top_k)
-        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
+        return tuple(
+            evidence_of(item.slot, item.score, item.hop, copies=item.copies)
+            for item in ranked[:top_k]
+        )
 
     def predict(self, question: str) -> Prediction:
         """Possible answers to a question with their signals: to learn confidence from."""
@@ -261,8 +268,9 @@ class TextAnswers:
             compared = english.compare(text, passages, reader, retrieval.look_up)
         found = with_days_as_spans(reading.result(), first, dated)
         prediction = predict_spans(
-            text, first, found, resolved, further, compared, self._config.answer.rules
-        )
+            text, first, found, resolved, further, compared, self._config.answer.rules,
+            retrieval.beside,
+        )  # fmt: skip
         asked = resolved[-1].question if resolved else text
         prediction = prediction if compared else read_alone(asked, prediction, reader)
         return as_stored(prediction, dated)
@@ -309,7 +317,8 @@ def rank_evidence(
 
     Every slot counts by the most attention that a hop paid to it, for a sub-question times the
     probability of its answer. What the answer was read or judged by (``support``) comes first; only
-    a passage that had far more attention than that of the answer stands before it.
+    a passage that had far more attention than that of the answer stands before it. What hardly had
+    any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
     weights = {item.slot.id: item.attention for item in (*support, *ranked)}
@@ -322,4 +331,9 @@ def rank_evidence(
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
     if first and weights[by_attention[0]] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
         first = {by_attention[0]: slots[by_attention[0]], **first}
-    return [*first.values(), *(slots[slot] for slot in by_attention if slot not in first)]
+    least = _LEAST * max(weights.values(), default=0.0)
+    others = (slots[slot] for slot in by_attention if slot not in first)
+    return [
+        *first.values(),
+        *(one for one in others if weights[one.slot.id] >= least or one.similarity >= _UNLIKE),
+    ]
