@@ -99,8 +99,8 @@ def text(
 @click.option(
     "--start",
     type=click.Path(path_type=Path),
-    help="Folder of a reader to start from; the mean of both is saved where it is better.  "
-    "[default: untrained]",
+    help="Reader to start from: spans, the shipped one, or a folder. Weights are saved only if "
+    "they do better than it.  [default: untrained]",
 )
 @click.option(
     "--made",
@@ -146,6 +146,7 @@ def reader(
     made: int,
     found: bool,
     seed: int,
+    start: Path | None,
     device: str | None,
     store: StorePlace | None,
     as_json: bool,
@@ -164,6 +165,8 @@ def reader(
       memnet train reader --train train.jsonl --dev dev.jsonl --out my-reader
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
+    from memnet.checkpoints import SHIPPED
+    from memnet.reader.loading import SPANS
     from memnet.runtime.device import find_device
     from memnet.training import (
         read_reader_examples,
@@ -182,11 +185,12 @@ def reader(
     if made:
         with options.open_engine(store, model="untrained") as engine:
             generated = reader_examples(engine, made, seed=seed, on_progress=lines)
-    best = train_reader(
+    report = train_reader(
         examples,
         dev,
         out,
         generated=generated,
+        start=SHIPPED / SPANS if start == Path(SPANS) else start,
         seed=seed,
         on_epoch=_show,
         device=find_device(options.device_name(device)),
@@ -195,8 +199,10 @@ def reader(
     )
     show_result(
         as_json,
-        {"dev": best, "reader": str(out)},
-        f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.",
+        {**report._asdict(), "reader": str(out) if report.saved else None},
+        f"Best score on dev examples {100 * report.dev:.1f} %"
+        + ("" if report.before is None else f", {100 * report.before:.1f} % before")
+        + (f"; the reader is in {out}." if report.saved else "; it is not better and not saved."),
     )
 
 
