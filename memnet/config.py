@@ -243,8 +243,10 @@ class TellConfig(Settings):
 class MessageConfig(Settings):
     """How many messages of conversations are kept, and whether statements are made of them."""
 
-    learn: bool = True
-    """Whether what speakers plainly say of themselves becomes statements: "I live in Porto"."""
+    learn: bool = False
+    """Whether what speakers plainly say of themselves becomes statements: "I live in Porto". For
+    chats in which somebody tells about himself: what is said in passing, in a chat about something
+    else, would answer questions about that. May be given with each ``ingest`` and ``remember``."""
     capacity: int | None = Field(default=None, ge=1)
     """Maximum number of slots of messages; None for no limit. Most messages are one slot. Chats
     that are a document are not counted: they mirror their file. Beyond it whole messages are

@@ -7,10 +7,12 @@ from datetime import date
 
 from memnet.config import Config
 from memnet.documents.controller import TextController
+from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
+from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
@@ -20,6 +22,7 @@ from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
+from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
@@ -31,6 +34,9 @@ from memnet.types import Answer, Evidence, Quote, Word
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
 # never.
 _MIN_SUPPORT = 0.5
+# Share of the most attention, and cosine, below both of which a slot is no evidence. Of the gold
+# passages of 90 multi-hop questions 97.2 % are among the first ten with and without it.
+_LEAST, _UNLIKE = 0.002, 0.3
 
 
 class TextAnswers:
@@ -93,7 +99,8 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
-        shown = prediction.shown if day is None or not promised else f"{day}. {prediction.shown}"
+        added = prediction.added if day is None else f"{day}. "
+        shown = f"{added if promised else ''}{prediction.shown}"
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -110,7 +117,8 @@ class TextAnswers:
             abstained=abstained,
             candidates=prediction.candidates,
             evidence=tuple(
-                evidence_of(item.slot, item.score, item.hop, answer) for item in evidence
+                evidence_of(item.slot, item.score, item.hop, answer, item.copies)
+                for item in evidence
             ),
             hops=records,
             model=self._name,
@@ -148,7 +156,10 @@ class TextAnswers:
     def find(self, question: Question, hops: int | None, top_k: int) -> tuple[Evidence, ...]:
         """As ``search``, within ``reading``."""
         _, ranked = self._search(question, hops, top_k)
-        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
+        return tuple(
+            evidence_of(item.slot, item.score, item.hop, copies=item.copies)
+            for item in ranked[:top_k]
+        )
 
     def predict(self, question: str) -> Prediction:
         """Possible answers to a question with their signals: to learn confidence from."""
@@ -191,12 +202,19 @@ class TextAnswers:
             if named and not compares and (by_facts.promised or not passages):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        first = passages[: self._config.answer.passages]
+        count = self._config.answer.passages
+        first, others = weigh_versions(question, passages[:count])
+        passages = [*first, *passages[count:]]
         by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
-        read = self._read(text, passages, retrieval) if passages else Prediction()
+        read = self._read(question, passages, retrieval) if passages else Prediction()
+        if others and read.abstained:
+            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
 
-    def _read(self, text: str, passages: Sequence[RankedSlot], retrieval: Retrieval) -> Prediction:
+    def _read(
+        self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
+    ) -> Prediction:
+        text = question.text
         settings = self._config.answer
         first = passages[: settings.passages]
         supported = max(item.similarity for item in first) >= settings.support_floor
@@ -209,7 +227,14 @@ class TextAnswers:
             start = (found[0].start or 0) - own.slot.start
             shown = quote_around(own, start, start + len(found[0].text))
             return Prediction(found, (own,), "statement", quotes=shown)
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval)
+        dated = dated_messages(question, passages)
+        passages = [
+            dated[item.slot.id].read if item.slot.id in dated else item for item in passages
+        ]
+        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
+        by_tasks = read_tasks(text, passages, prediction, loaded.reader)
+        if by_tasks.candidates:
+            return by_tasks
         threshold = settings.threshold
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
@@ -217,7 +242,12 @@ class TextAnswers:
         return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
 
     def _read_spans(
-        self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
+        self,
+        text: str,
+        passages: Sequence[RankedSlot],
+        reader: Reader,
+        retrieval: Retrieval,
+        dated: Mapping[int, DatedMessage],
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
         first = passages[: self._config.answer.passages]
@@ -231,11 +261,14 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, passages, reader, retrieval.look_up)
+        found = with_days_as_spans(reading.result(), first, dated)
         prediction = predict_spans(
-            text, first, reading.result(), resolved, further, compared, self._config.answer.rules
-        )
+            text, first, found, resolved, further, compared, self._config.answer.rules,
+            retrieval.beside,
+        )  # fmt: skip
         asked = resolved[-1].question if resolved else text
-        return prediction if compared else read_alone(asked, prediction, reader)
+        prediction = prediction if compared else read_alone(asked, prediction, reader)
+        return as_stored(prediction, dated)
 
 
 def _public(quotation: Quotation) -> Quote:
@@ -272,7 +305,8 @@ def rank_evidence(
 
     Every slot counts by the most attention that a hop paid to it, for a sub-question times the
     probability of its answer. What the answer was read or judged by (``support``) comes first; only
-    a passage that had far more attention than that of the answer stands before it.
+    a passage that had far more attention than that of the answer stands before it. What hardly had
+    any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
     weights = {item.slot.id: item.attention for item in ranked}
@@ -285,4 +319,9 @@ def rank_evidence(
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
     if first and weights[by_attention[0]] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
         first = {by_attention[0]: slots[by_attention[0]], **first}
-    return [*first.values(), *(slots[slot] for slot in by_attention if slot not in first)]
+    least = _LEAST * max(weights.values(), default=0.0)
+    others = (slots[slot] for slot in by_attention if slot not in first)
+    return [
+        *first.values(),
+        *(one for one in others if weights[one.slot.id] >= least or one.similarity >= _UNLIKE),
+    ]
