@@ -14,7 +14,7 @@ from memnet.documents.messages import day_sent
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
-from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
+from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
@@ -25,7 +25,6 @@ from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
-from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Evidence, Quote, Word
 
@@ -178,10 +177,9 @@ class TextAnswers:
     ) -> tuple[Retrieval, list[RankedSlot], Prediction]:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
-        Facts answer only a question that names something: what else shares words with a relation is
-        not what is asked about. They come first where it names their subject and they are likely
-        enough to be an answer; else passages do, if they are read with confidence. A cell of a
-        table answers where the last hop attends to it, or to nothing.
+        Facts, cells of tables and what is read in passages are proposals, and the likeliest is
+        chosen. Facts are proposed only where the question names something: what else shares words
+        with a relation is not what is asked about.
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
@@ -192,25 +190,19 @@ class TextAnswers:
             loaded = self._reader.load(self._config.answer.tokens, self._threads)
             reader = None if loaded is None else loaded.reader
             by_facts = read_facts(question, facts, reader, self._config.answer)
-            if by_facts.abstained and passages:
-                by_facts = Prediction()
-            compares = self._config.answer.rules and english.is_comparison(text)
-            subjects = {item.slot.title for item in by_facts.support}
-            named = any(
-                f" {normalise(one)} " in f" {normalise(question.sought)} " for one in subjects
-            )
-            if named and not compares and (by_facts.promised or not passages):
-                return retrieval, ranked, by_facts
+        if not passages:
+            return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
         first, others = weigh_versions(question, passages[:count])
         passages = [*first, *passages[count:]]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
         by_cell = read_cells(text, terms, rows, self._passages_of)
-        read = self._read(question, passages, retrieval) if passages else Prediction()
+        read = self._read(question, passages, retrieval)
         if others and read.abstained:
             read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
-        return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+        by_cell, read = masked(by_cell, read)
+        return retrieval, ranked, choose([read, by_cell, by_facts])
 
     def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
         """The first passages of a slot's source."""
@@ -292,22 +284,21 @@ def _public(quotation: Quotation) -> Quote:
     )
 
 
-def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) -> Prediction:
-    """The one of three ways of reading that answers a question."""
+def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Prediction]:
+    """A cell of a table and what was read, each only where the other leaves it possible.
+
+    A cell is one that the last hop attends to, unless it was computed from a whole table. What was
+    read in a row is not what another row, which the table lacks, was asked for.
+    """
+    if by_cell.abstained:
+        lacking = any(one.overlaps(two) for one in by_cell.quotes for two in read.quotes[:1])
+        return by_cell, read._replace(abstained=True) if lacking else read
     # Without a reader, the last hop attends to all.
-    if by_cell.candidates and (
-        by_cell.added
-        or read.abstained
-        or not read.attended
-        or any(map(by_cell.quotes[0].overlaps, read.attended))
-    ):
-        return by_cell
-    if by_cell.abstained and any(
-        one.overlaps(read.quotes[0]) for one in by_cell.quotes if read.quotes
-    ):
-        read = read._replace(abstained=True)  # a row that is not there is read in another
-    unsure = read.abstained or not read.candidates or read.confidence is None
-    return by_facts if by_facts.candidates and unsure else read
+    attended = read.attended if not read.abstained else ()
+    overlap = [by_cell.quotes[0].overlaps(one) for one in attended] if by_cell.quotes else []
+    if by_cell.added or not attended or any(overlap):
+        return by_cell, read
+    return Prediction(), read
 
 
 def rank_evidence(

@@ -14,7 +14,7 @@ from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.stored import OwnedModel, OwnedModels
 from memnet.protocols import Answerer
-from memnet.reader.answers import Prediction, asks_whether
+from memnet.reader.answers import Prediction, asks_whether, choose
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
@@ -46,6 +46,11 @@ class Given(NamedTuple):
 
     answer: Answer
     expert: ExpertWeight
+
+    @property
+    def probability(self) -> float:
+        """Its confidence times the weight of the expert, 0..1."""
+        return self.expert.weight * self.expert.confidence
 
 
 @dataclass
@@ -80,7 +85,7 @@ class ExpertAnswers:
         with self.store.reading():
             asked = self.documents.question(question, scope)
             given = self._by_both(asked, hops, top_k) or self._by_chosen(asked, hops, top_k)
-            best = max(given, key=lambda one: one.expert.weight * one.expert.confidence)
+            best = choose(given)
             answer = self._with_contradiction(best, asked, top_k)
             notes = [one.note for one in self.owned.current().values() if one.note]
             if self.store.quick.any():

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from memnet.config import AnswerConfig
 from memnet.reader.codes import NamedUnits, named_units
@@ -85,6 +85,18 @@ class Prediction(NamedTuple):
     added: str = ""
 
     @property
+    def probability(self) -> float:
+        """How likely it is right, 0..1: its confidence, or what its model gives the best candidate.
+
+        0 where it abstains.
+        """
+        if self.abstained or not self.candidates:
+            return 0.0
+        if self.confidence is not None:
+            return self.confidence
+        return min(1.0, max(0.0, self.candidates[0].score))
+
+    @property
     def shown(self) -> str:
         """What a person reads; "" without candidates."""
         text = "\n".join(quotation.text for quotation in self.quotes)
@@ -96,6 +108,23 @@ class Prediction(NamedTuple):
             word = self.candidates[0].text.capitalize()
             return f"{word}: {text}" if text else word
         return text or self.candidates[0].text
+
+
+class Proposal(Protocol):
+    """What one way of answering proposes: a reading of documents, or the answer of an expert."""
+
+    @property
+    def probability(self) -> float:
+        """How likely it is right, 0..1; 0 where it has no answer."""
+        ...
+
+
+_P = TypeVar("_P", bound=Proposal)
+
+
+def choose(proposals: Sequence[_P]) -> _P:
+    """The likeliest of some proposals, of equals the first: the one place that decides."""
+    return max(proposals, key=lambda one: one.probability)
 
 
 def predict_spans(
