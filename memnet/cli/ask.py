@@ -77,7 +77,8 @@ def ask(
 
             return hold_conversation(engine, show, namespace, as_json, **asking)
         answer = engine.ask(question, namespace=namespace, **asking)
-    _note_empty(where, answer.evidence)
+    if not as_json:
+        _note_empty(where, answer.evidence)
     if plot is not None:
         draw(answer, plot)
     show(answer)
@@ -133,7 +134,6 @@ def search(
     """
     with options.open_engine(**opening) as engine:
         found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
-    _note_empty(where, found)
     if as_json:
         evidence = [item.model_dump(mode="json") for item in found]
         click.echo(json.dumps({"query": query, "evidence": evidence}, ensure_ascii=False))
@@ -141,6 +141,7 @@ def search(
     from memnet.cli.show import show_found
 
     show_found(query, found)
+    _note_empty(where, found)
 
 
 @click.command("eval")
