@@ -10,7 +10,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
-from memnet.documents.messages import day_sent
+from memnet.documents.messages import day_sent, without_asides
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
@@ -197,11 +197,17 @@ class TextAnswers:
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
         first, others = weigh_versions(question, passages[:count])
-        passages = [*first, *passages[count:]]
+        first, asides = without_asides(question, first)
+        rest = passages[count:]
+        passages = [*first, *rest]
         by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
         read = self._read(question, passages, retrieval) if passages else Prediction()
+        if asides and not read.promised:
+            passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
+            again = self._read(question, passages, retrieval)
+            read = again if again.promised or read.abstained else read
         if others and read.abstained:
-            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
+            read = self._read(question, [*first, *others, *rest], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
 
     def _read(
