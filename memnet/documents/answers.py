@@ -196,7 +196,7 @@ class TextAnswers:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
-        first, others = weigh_versions(question, passages[:count])
+        first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
         rest = passages[count:]
         passages = [*first, *rest]
@@ -208,7 +208,34 @@ class TextAnswers:
             read = again if again.promised or read.abstained else read
         if others and read.abstained:
             read = self._read(question, [*first, *others, *rest], retrieval)
+        for versions in undecided:
+            read = self._with_other_version(question, read, versions, retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _with_other_version(
+        self,
+        question: Question,
+        read: Prediction,
+        versions: Sequence[RankedSlot],
+        retrieval: Retrieval,
+    ) -> Prediction:
+        """A prediction by one of several versions, with what another one says instead.
+
+        Nothing says which of them holds: both are shown, and neither as the answer.
+        """
+        if read.abstained or not read.quotes or read.short is None:
+            return read
+        own = read.quotes[0].item.slot.id
+        if own not in {item.slot.id for item in versions}:
+            return read
+        for item in versions:
+            if item.slot.id != own:
+                other = self._read(question, [item], retrieval)
+                if other.short is not None and normalise(other.short) != normalise(read.short):
+                    both = (*read.quotes[:1], *other.quotes[:1])
+                    support = (*read.support[:1], *other.support[:1])
+                    return read._replace(quotes=both, support=support, promised=False)
+        return read
 
     def _read(
         self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval

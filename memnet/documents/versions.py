@@ -61,9 +61,15 @@ class _Version(NamedTuple):
         return ", ".join(filter(None, (number, self.day and day_name(self.day))))
 
 
-def weigh_versions(
-    question: Question, passages: Sequence[RankedSlot]
-) -> tuple[list[RankedSlot], list[RankedSlot]]:
+class Versions(NamedTuple):
+    """Some passages by whether they are of a version that holds."""
+
+    holding: list[RankedSlot]  # All of no version, too
+    others: list[RankedSlot]
+    undecided: list[list[RankedSlot]]  # Of ``holding`` those of which nothing says which holds
+
+
+def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versions:
     """Some passages without those of a version that does not hold, and these.
 
     Passages of several documents that say almost the same are of versions of one. The one that a
@@ -73,6 +79,7 @@ def weigh_versions(
     """
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
+    undecided: list[list[RankedSlot]] = []
     for group in _groups(question, passages):
         versions = [_version(question.store, passages[index]) for index in group]
         highest = max(passages[index].attention for index in group)
@@ -90,7 +97,9 @@ def weigh_versions(
             else:
                 del holding[index]
                 others.append(replace(item, attention=_OTHER * highest))
-    return list(holding.values()), others
+        if chosen is None:
+            undecided.append([holding[index] for index in group])
+    return Versions(list(holding.values()), others, undecided)
 
 
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:

@@ -76,3 +76,20 @@ def test_the_version_that_holds_answers(
         assert len({one.source for one in answer.quotes}) == 1
         # The other one is evidence all the same.
         assert len({one.source for one in answer.evidence}) == len(documents)
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_both_are_shown_where_nothing_says_which_holds(tmp_path: Path, same: bool) -> None:
+    """Two that say the same are no versions."""
+    codes = ("5102", "5102") if same else ("5102", "8830")
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(
+            _document(
+                f"note{code}-{number}", "Cabin", f"The key box of the cabin opens with {code}."
+            )
+            for number, code in enumerate(codes)
+        )
+        answer = engine.ask("With which code does the key box of the cabin open?")
+        assert answer.answer is not None
+        assert all(code in answer.answer for code in codes)
+        assert answer.short == ("5102" if same else None)
