@@ -205,7 +205,8 @@ class Answer(Value):
     marks and steps are whole, up to 1,500 characters."""
     short: str | None = None
     """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
-    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023"."""
+    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023". Of a list of
+    tasks, all that are asked for, or their number."""
     quotes: tuple[Quote, ...] = ()
     """The pieces that ``answer`` is made of, one a line."""
     units: tuple[Quote, ...] = ()
