@@ -172,13 +172,13 @@ class Engine:
                 name of a shipped model such as "text" or "babi", a folder that ``memnet train``
                 made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
-                reader`` made, "sentences" for whole sentences, the name or folder of an
-                extractive model of the transformers library, or "openai:URL#MODEL" for a model on
-                a server of that interface, which gets the passages and may only quote them.
-            encoder: name or folder of a sentence-transformers model; "static" for all-MiniLM-L6-v2
-                with a table for passages, which takes a fraction of the time; None for the one that
-                the store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is
-                named here is fetched from the network, never one that the store names.
+                reader`` made, "sentences" for whole sentences, an extractive model of the
+                transformers library, named as an encoder is, or "openai:URL#MODEL" for a model on a
+                server of that interface, which gets the passages and may only quote them.
+            encoder: a sentence-transformers model by its folder or name in the hub's cache, or
+                "hub:ORG/NAME" to fetch it; "static" for all-MiniLM-L6-v2 with a table for passages,
+                which takes a fraction of the time; None for the one that the store was made with,
+                or all-MiniLM-L6-v2 for a new one. What a store names is never fetched.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             parser: what takes told sentences apart; None for the statement network.

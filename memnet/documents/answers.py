@@ -24,7 +24,7 @@ from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
-from memnet.storage import EVERYWHERE, MemoryStore, Scope
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Evidence, Quote, Word
@@ -99,8 +99,8 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
-        added = prediction.added if day is None else f"{day}. "
-        shown = f"{added if promised else ''}{prediction.shown}"
+        if day is not None:
+            prediction = prediction._replace(added=f"{day}. ", short=day)
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -108,8 +108,8 @@ class TextAnswers:
         return Answer(
             question=question.text,
             kind="none" if abstained else kind,
-            answer=None if answer is None else shown,
-            short=None if answer is None or not promised else day or prediction.short,
+            answer=None if answer is None else prediction.shown,
+            short=None if answer is None or not promised else prediction.short,
             shown="answer" if promised else "passage",
             quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
             units=tuple(map(_public, prediction.attended)),
@@ -205,11 +205,16 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others = weigh_versions(question, passages[:count])
         passages = [*first, *passages[count:]]
-        by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
+        rows = [item for item in first if may_hold_rows(item.slot.text)]
+        by_cell = read_cells(text, terms, rows, self._passages_of)
         read = self._read(question, passages, retrieval) if passages else Prediction()
         if others and read.abstained:
             read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
+        """The first passages of a slot's source."""
+        return self._store.passages_of(slot.source, slot.namespace, limit)
 
     def _read(
         self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
@@ -291,9 +296,16 @@ def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) 
     """The one of three ways of reading that answers a question."""
     # Without a reader, the last hop attends to all.
     if by_cell.candidates and (
-        read.abstained or not read.attended or any(map(by_cell.quotes[0].overlaps, read.attended))
+        by_cell.added
+        or read.abstained
+        or not read.attended
+        or any(map(by_cell.quotes[0].overlaps, read.attended))
     ):
         return by_cell
+    if by_cell.abstained and any(
+        one.overlaps(read.quotes[0]) for one in by_cell.quotes if read.quotes
+    ):
+        read = read._replace(abstained=True)  # a row that is not there is read in another
     unsure = read.abstained or not read.candidates or read.confidence is None
     return by_facts if by_facts.candidates and unsure else read
 
@@ -309,7 +321,7 @@ def rank_evidence(
     any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
-    weights = {item.slot.id: item.attention for item in ranked}
+    weights = {item.slot.id: item.attention for item in (*support, *ranked)}
     for step in resolved:
         for item in step.passages:
             weight = step.probability * item.attention

@@ -6,6 +6,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -215,6 +216,7 @@ def train_facts(
         notes = {
             **identity,
             "encoder": memory.encoder.fingerprint,
+            "date": date.today().isoformat(),
             "training": config.model_dump(),
             "epoch": report.epoch,
         }
