@@ -35,7 +35,8 @@ from memnet.reader.quotes import (
     quote_candidates,
     with_close_unit,
 )
-from memnet.reader.spans import Reading
+from memnet.reader.rivals import weigh_rivals
+from memnet.reader.spans import Reading, Span
 from memnet.text.english import is_foreign
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
@@ -111,7 +112,8 @@ def predict_spans(
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
     named = named_units(question, passages)
-    found = list(_attended(reading, passages, 1 - last.probability if last else 1.0, named))
+    read = weigh_rivals(question, reading.spans, [item.passage for item in passages])
+    found = list(_attended(read, passages, 1 - last.probability if last else 1.0, named))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
     attested = 1.0
@@ -217,11 +219,11 @@ def _quotes(
 
 
 def _attended(
-    reading: Reading, passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
+    spans: Sequence[Span], passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
 ) -> Iterator[Candidate]:
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
-    for span in reading.spans:
+    for span in spans:
         own = weight * passages[span.passage].attention / highest
         if named is not None and not named.hold(span.passage, span.start, span.end):
             own *= _UNLIKELY
