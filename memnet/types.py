@@ -63,6 +63,16 @@ class Source(Value):
     """The file that it came from, as an absolute path."""
 
 
+class Copy(Value):
+    """Where another source says the same."""
+
+    source: str
+    start: int
+    end: int
+    place: str | None = None
+    """As ``Evidence.place``."""
+
+
 class Evidence(Value):
     """A slot that supports an answer; ``text`` is exactly ``source_text[start:end]``."""
 
@@ -81,6 +91,8 @@ class Evidence(Value):
     """Of its document."""
     place: str | None = None
     """Where in its source a reader finds it: "p. 8", "Settings > Hotkeys"; None if unknown."""
+    copies: tuple[Copy, ...] = ()
+    """Further places where other sources say the same, none of which is evidence of its own."""
 
 
 class SlotWeight(Value):
@@ -188,8 +200,9 @@ class Answer(Value):
     "facts": the values of facts, all of them in ``candidates``; "story": generated word by word;
     "none": no answer."""
     answer: str | None
-    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``; None
-    when the memory does not hold the answer."""
+    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``,
+    after what was computed from them; None when the memory does not hold the answer. A list with
+    marks and steps are whole, up to 1,500 characters."""
     short: str | None = None
     """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
     told or said in a conversation, "yesterday" and the like are the day: "7 May 2023"."""

@@ -105,7 +105,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @options.device
 @click.option(
     "--learn/--no-learn",
-    default=True,
+    default=False,
     show_default=True,
     help='Learn statements that speakers make about themselves in messages ("I live in Porto").',
 )

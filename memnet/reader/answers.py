@@ -25,19 +25,22 @@ from memnet.reader.passages import (
 )
 from memnet.reader.quotes import (
     AttendedUnit,
+    Beside,
     Quotation,
     attend_units,
     kind_shown,
     may_be_list,
+    may_be_steps,
     most_attended,
     quote,
     quote_around,
     quote_candidates,
     with_close_unit,
+    with_rest,
 )
 from memnet.reader.rivals import weigh_rivals
 from memnet.reader.spans import Reading, Span
-from memnet.text.english import is_foreign
+from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
 
@@ -58,6 +61,7 @@ _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|mu
 _NUMBER = re.compile(r"\d")
 # Kinds whose answer is a quotation, whether there is a short one in it or not.
 _QUOTED = ("definition", "statement", "list", "steps")
+_ASKS_FOR_STEPS = 0.5  # Probability of steps from which no part of the question gives a value
 _MIN_SHORT = 0.1  # Probability of a span to be given as the short answer of such a quotation
 
 
@@ -77,11 +81,16 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
+    # Shown before the quotations, in which it does not stand, if they are promised to answer: the
+    # day of a message, a number, or what was computed from them
+    added: str = ""
 
     @property
     def shown(self) -> str:
         """What a person reads; "" without candidates."""
         text = "\n".join(quotation.text for quotation in self.quotes)
+        if self.promised:
+            text = f"{self.added}{text}"
         if not self.candidates:
             return ""
         if self.kind in ("yes", "no") and self.promised:
@@ -98,13 +107,14 @@ def predict_spans(
     further: Reading | None = None,
     compared: Compared | None = None,
     rules: bool = True,
+    beside: Beside | None = None,
 ) -> Prediction:
     """Answers from what was read of ``passages``, best first.
 
     Each span counts as much as the hops attended to its passage. What is read ``further`` after
     parts of the question were ``resolved`` competes with what is read right away, by the
     probability of its parts; so does the outcome of a comparison. With ``rules`` of English what
-    the passages deny is left out.
+    the passages deny is left out. A list that goes on ``beside`` its passage is shown as a whole.
 
     Source: Clark and Gardner 2018 (several passages under one softmax); weighting what is read by
     attention is the read of Miller et al. 2016, equation 3, with spans for values.
@@ -128,15 +138,22 @@ def predict_spans(
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
     attended = attend_units(reading, passages, named)
-    kind = _kind(best, reading, bool(resolved) or compared is not None, attended)
+    kind = _kind(best, reading, bool(resolved) or compared is not None, attended, passages)
     most = most_attended(attended, passages, _MAX_UNITS)
     short = best[:1]
     if kind in _QUOTED:
         best = quote_candidates(kind, attended, passages)
     support = _support(question, best, compared, passages, others)
     quotes = _quotes(kind, best, attended, passages, others)
+    if kind in ("list", "steps") and beside is not None:
+        quotes = with_rest(quotes, beside)
+        support = tuple(
+            {one.slot.id: one for one in (*support, *(q.item for q in quotes))}.values()
+        )
     if kind in _QUOTED:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
+    if kind == "steps" and len(units(quotes[0].text)) > 1:
+        short = ()  # all of them answer
     signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)
     shown = kind_shown(kind, quotes)
@@ -178,17 +195,21 @@ def _kind(
     reading: Reading,
     in_parts: bool,
     attended: Sequence[AttendedUnit],
+    passages: Sequence[RankedSlot],
 ) -> AnswerKind:
     """The kind of the best answer; what was read in parts, or compared, is a value.
 
     Most training sets don't tell a list from other quotations, so the network sometimes takes
     sentences for one: a list needs an item, a row or a line.
     """
-    if not candidates:
-        return "none"
-    best = candidates[0]
-    if best.evidence is None and best.text in ("yes", "no"):
+    best = candidates[0] if candidates else None
+    if best is not None and best.evidence is None and best.text in ("yes", "no"):
         return "yes" if best.text == "yes" else "no"
+    steps = attended and reading.kinds.get("steps", 0.0) > _ASKS_FOR_STEPS
+    if steps and (best is None or may_be_steps(attended, passages)):
+        return "steps"
+    if best is None:
+        return "none"
     if in_parts or not reading.kinds:
         return "value"
     kinds = sorted(reading.kinds, key=lambda kind: -reading.kinds[kind])
@@ -224,8 +245,10 @@ def _attended(
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     for span in spans:
-        own = weight * passages[span.passage].attention / highest
-        if named is not None and not named.hold(span.passage, span.start, span.end):
+        item = passages[span.passage]
+        own = weight * item.attention / highest
+        other = named is not None and not named.hold(span.passage, span.start, span.end)
+        if other or item.leads_elsewhere(span.start):
             own *= _UNLIKELY
         yield span_candidate(span, passages, own)
 

@@ -7,10 +7,12 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memnet.errors import InputError, Problem
 from memnet.io import codec_named, decode_as
+from memnet.io import decode as decode_text
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.web.html_blocks import BlockWriter
@@ -118,6 +120,8 @@ def decode(data: bytes) -> str:
     # One damaged character makes no other encoding of a page.
     if not wrong or wrong * 10 < sum(character > "\x7f" for character in text):
         return text
+    with suppress(InputError):
+        return decode_text(data)
     return data.decode("cp1252", "replace")
 
 

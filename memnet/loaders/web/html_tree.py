@@ -24,7 +24,7 @@ BLOCKS = HEADINGS | frozenset(
 # Elements whose content is not text, is shown only in place of something else, or is entered.
 _UNREAD = frozenset(
     "script style template svg canvas iframe object embed audio video noscript noframes noembed"
-    " input select textarea datalist progress meter rt rp".split()
+    " select textarea datalist progress meter rt rp".split()
 )
 
 HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8

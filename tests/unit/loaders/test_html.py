@@ -464,3 +464,16 @@ def test_time_is_in_proportion_to_size(markup: str) -> None:
     start = process_time()
     added(markup, whole=False)
     assert process_time() - start < 20
+
+
+def test_check_boxes_of_items_say_whether_they_are_done() -> None:
+    markup = (
+        '<ul><li><input type="checkbox" checked disabled> Wax the skis</li>'
+        '<li><input type="checkbox">Buy straps</li>'
+        '<li><label><input type="Checkbox" checked="checked"/>Book the hut</label></li>'
+        '<li><input type="text" value="new">Add one</li></ul>'
+        '<p><input type="checkbox" checked> Remember me</p>'
+    )
+    assert text(markup, whole=True) == (
+        "- [x] Wax the skis\n- [ ] Buy straps\n- [x] Book the hut\n- Add one\n\nRemember me"
+    )
