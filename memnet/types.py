@@ -202,12 +202,13 @@ class Answer(Value):
     "facts": the values of facts, all of them in ``candidates``; "story": generated word by word;
     "none": no answer."""
     answer: str | None
-    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``; None
-    when the memory does not hold the answer. A list with marks and steps are whole, up to 1,500
-    characters."""
+    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``,
+    after what was computed from them; None when the memory does not hold the answer. A list with
+    marks and steps are whole, up to 1,500 characters."""
     short: str | None = None
     """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
-    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023"."""
+    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023". Of a list of
+    tasks, all that are asked for, or their number."""
     quotes: tuple[Quote, ...] = ()
     """The pieces that ``answer`` is made of, one a line."""
     units: tuple[Quote, ...] = ()

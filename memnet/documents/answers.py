@@ -10,7 +10,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
-from memnet.documents.messages import day_sent
+from memnet.documents.messages import day_sent, without_asides
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import requested
 from memnet.documents.versions import weigh_versions
@@ -25,7 +25,7 @@ from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
-from memnet.storage import EVERYWHERE, MemoryStore, Scope
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Evidence, Quote, Word
@@ -101,8 +101,8 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
-        added = prediction.added if day is None else f"{day}. "
-        shown = f"{added if promised else ''}{prediction.shown}"
+        if day is not None:
+            prediction = prediction._replace(added=f"{day}. ", short=day)
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -110,8 +110,8 @@ class TextAnswers:
         return Answer(
             question=question.text,
             kind="none" if abstained else kind,
-            answer=None if answer is None else shown,
-            short=None if answer is None or not promised else day or prediction.short,
+            answer=None if answer is None else prediction.shown,
+            short=None if answer is None or not promised else prediction.short,
             shown="answer" if promised else "passage",
             quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
             units=tuple(map(_public, prediction.attended)),
@@ -205,13 +205,51 @@ class TextAnswers:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
-        first, others = weigh_versions(question, passages[:count])
-        passages = [*first, *passages[count:]]
-        by_cell = read_cells(text, terms, [item for item in first if may_hold_rows(item.slot.text)])
+        first, others, undecided = weigh_versions(question, passages[:count])
+        first, asides = without_asides(question, first)
+        rest = passages[count:]
+        passages = [*first, *rest]
+        rows = [item for item in first if may_hold_rows(item.slot.text)]
+        by_cell = read_cells(text, terms, rows, self._passages_of)
         read = self._read(question, passages, retrieval) if passages else Prediction()
+        if asides and not read.promised:
+            passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
+            again = self._read(question, passages, retrieval)
+            read = again if again.promised or read.abstained else read
         if others and read.abstained:
-            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
+            read = self._read(question, [*first, *others, *rest], retrieval)
+        for versions in undecided:
+            read = self._with_other_version(question, read, versions, retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _with_other_version(
+        self,
+        question: Question,
+        read: Prediction,
+        versions: Sequence[RankedSlot],
+        retrieval: Retrieval,
+    ) -> Prediction:
+        """A prediction by one of several versions, with what another one says instead.
+
+        Nothing says which of them holds: both are shown, and neither as the answer.
+        """
+        if read.abstained or not read.quotes or read.short is None:
+            return read
+        own = read.quotes[0].item.slot.id
+        if own not in {item.slot.id for item in versions}:
+            return read
+        for item in versions:
+            if item.slot.id != own:
+                other = self._read(question, [item], retrieval)
+                if other.short is not None and normalise(other.short) != normalise(read.short):
+                    both = (*read.quotes[:1], *other.quotes[:1])
+                    support = (*read.support[:1], *other.support[:1])
+                    return read._replace(quotes=both, support=support, promised=False)
+        return read
+
+    def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
+        """The first passages of a slot's source."""
+        return self._store.passages_of(slot.source, slot.namespace, limit)
 
     def _read(
         self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
@@ -293,9 +331,16 @@ def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) 
     """The one of three ways of reading that answers a question."""
     # Without a reader, the last hop attends to all.
     if by_cell.candidates and (
-        read.abstained or not read.attended or any(map(by_cell.quotes[0].overlaps, read.attended))
+        by_cell.added
+        or read.abstained
+        or not read.attended
+        or any(map(by_cell.quotes[0].overlaps, read.attended))
     ):
         return by_cell
+    if by_cell.abstained and any(
+        one.overlaps(read.quotes[0]) for one in by_cell.quotes if read.quotes
+    ):
+        read = read._replace(abstained=True)  # a row that is not there is read in another
     unsure = read.abstained or not read.candidates or read.confidence is None
     return by_facts if by_facts.candidates and unsure else read
 
@@ -311,7 +356,7 @@ def rank_evidence(
     any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
-    weights = {item.slot.id: item.attention for item in ranked}
+    weights = {item.slot.id: item.attention for item in (*support, *ranked)}
     for step in resolved:
         for item in step.passages:
             weight = step.probability * item.attention

@@ -80,13 +80,16 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
-    # Shown before the quotations, in which it does not stand: the day of a message, or a number
+    # Shown before the quotations, in which it does not stand, if they are promised to answer: the
+    # day of a message, a number, or what was computed from them
     added: str = ""
 
     @property
     def shown(self) -> str:
         """What a person reads; "" without candidates."""
         text = "\n".join(quotation.text for quotation in self.quotes)
+        if self.promised:
+            text = f"{self.added}{text}"
         if not self.candidates:
             return ""
         if self.kind in ("yes", "no") and self.promised:
@@ -147,7 +150,7 @@ def predict_spans(
         )
     if kind in _QUOTED:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
-    if kind == "steps" and len(units(quotes[0].text)) > 1:
+    if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
     signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)

@@ -18,7 +18,9 @@ _MARKDOWN = {"Plans": "Our plans:\n\nPlan | Storage | Price\nSmall | 2 TB | $7\n
 
 def _read(question: str, passages: dict[str, str]) -> Prediction:
     terms = query_terms(question)
-    return read_cells(question, {term: 1 / len(terms) for term in terms}, ranked(passages))
+    items = ranked(passages)
+    weights = {term: 1 / len(terms) for term in terms}
+    return read_cells(question, weights, items, lambda slot, _limit: [slot])
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
@@ -58,7 +60,7 @@ def test_a_cell_is_found_by_its_row_and_header(
 def test_a_question_without_a_row_or_column_has_no_cell(
     passages: dict[str, str], question: str
 ) -> None:
-    assert _read(question, passages) == Prediction()
+    assert not _read(question, passages).candidates
 
 
 _CAKE = {
