@@ -152,7 +152,7 @@ def predict_spans(
         )
     if kind in _QUOTED:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
-    if kind == "steps" and len(units(quotes[0].text)) > 1:
+    if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
     signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)
