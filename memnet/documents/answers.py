@@ -12,6 +12,7 @@ from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent, without_asides
 from memnet.documents.question import FullVectors, Question
+from memnet.documents.requests import requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
@@ -89,6 +90,7 @@ class TextAnswers:
         """Answer a question, within ``reading``; other arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         retrieval, ranked, prediction = self._answer(question, hops, top_k)
+        prediction = requested(question.text, ranked, prediction)
         records = retrieval.records(top_k)
         day = self._day_said(question, prediction)
         used = [item.slot.id for item in ranked if item.slot.has_usage]
