@@ -13,10 +13,10 @@ from memnet.documents.question import FullVectors, Question
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader
+from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.spans import Passage, Reader
+from memnet.reader.spans import Passage
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.runtime.device import in_background
@@ -218,7 +218,7 @@ class TextAnswers:
             start = (found[0].start or 0) - own.slot.start
             shown = quote_around(own, start, start + len(found[0].text))
             return Prediction(found, (own,), "statement", quotes=shown)
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval)
+        prediction = self._read_spans(text, passages, loaded, retrieval)
         threshold = settings.threshold
         if not supported:
             needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
@@ -226,9 +226,14 @@ class TextAnswers:
         return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
 
     def _read_spans(
-        self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval
+        self,
+        text: str,
+        passages: Sequence[RankedSlot],
+        loaded: LoadedReader,
+        retrieval: Retrieval,
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
+        reader = loaded.reader
         first = passages[: self._config.answer.passages]
         # The network reads on other threads, while this one looks for parts of the question.
         reading = in_background(reader.read, text, [item.passage for item in first])
@@ -244,7 +249,7 @@ class TextAnswers:
             text, first, reading.result(), resolved, further, compared, self._config.answer.rules
         )
         asked = resolved[-1].question if resolved else text
-        return prediction if compared else read_alone(asked, prediction, reader)
+        return prediction if compared else read_alone(asked, prediction, reader, loaded.judge)
 
 
 def _public(quotation: Quotation) -> Quote:
