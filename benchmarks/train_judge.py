@@ -61,7 +61,8 @@ def main() -> None:
     began, step = time.monotonic(), 0
     examples = [ReaderExample.model_validate(one) for one in learned_from]
     while (progress := (time.monotonic() - began) / options.seconds) < 1:
-        packed = [one for e in examples if (one := packed_example(e, packer, rng)) is not None]
+        read = (packed_example(example, packer, rng) for example in examples)
+        packed = [example for example in read if example is not None]
         for batch in batches_by_length(packed, _BATCH_TOKENS, rng):
             progress = (time.monotonic() - began) / options.seconds
             if progress >= 1:
