@@ -206,11 +206,17 @@ class TextAnswers:
         first, others = weigh_versions(question, passages[:count])
         passages = [*first, *passages[count:]]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = self._judged(read_cells(text, terms, rows, self._passages_of))
         read = self._read(question, passages, retrieval) if passages else Prediction()
         if others and read.abstained:
             read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _judged(self, by_cell: Prediction) -> Prediction:
+        settings = self._config.answer
+        loaded = self._reader.load(settings.tokens, self._threads) if by_cell.candidates else None
+        calibration = None if loaded is None else loaded.calibration
+        return judged(by_cell, calibration, settings.threshold, settings.answer_threshold)
 
     def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
         """The first passages of a slot's source."""
