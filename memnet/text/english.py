@@ -61,6 +61,16 @@ _FOREIGN = frozenset(
 _MAX_QUERY_TERMS = 64
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
+# A full stop that ends no sentence, though the segmenter takes it for one: of abbreviations that
+# something follows, and of German ordinal numbers.
+_STOP_WITHIN = re.compile(
+    r"\.(?=\s)(?:(?<=\bMk\.)|(?<=\b[NS]\.[EW]\.)|(?<=\b(?:acc|vol)\.)|(?<=\bapprox\.)|"
+    r"(?<=\b(?:excl|incl|exkl|inkl|bzgl|evtl|zzgl)\.)|(?<=\b(?:bzw|ggf|vgl)\.)|"
+    r"(?<=\b(?:[dD]\.\sh|[zZ]\.\sB)\.)|(?<=\b[iI]m\s\d\.)|"
+    r"(?<=\b(?:[dD](?:as|em|en|er|es)|[bBvVzZ][ou][mr])\s\d\.)|"
+    r"(?<=\d\.)(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|"
+    r"November|Dezember)\b))"
+)
 _VISIBLE = re.compile(r"\S")
 # Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
 # a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
@@ -91,7 +101,7 @@ def query_terms(text: str) -> list[str]:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Character spans of the sentences of a text, without the white space around them."""
     # The segmenter takes white space outside ASCII to be a byte wide, and panics.
-    plain = _WIDE_BREAK.sub("\n", _WIDE_SPACE.sub(" ", text))
+    plain = _STOP_WITHIN.sub(",", _WIDE_BREAK.sub("\n", _WIDE_SPACE.sub(" ", text)))
     spans = (trim_span(text, start, end) for start, end in _segments(plain))
     return [span for span in spans if span is not None]
 

@@ -27,6 +27,8 @@ _BOMS = (
     (b"\0<", "utf-16-be"),
 )
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
+_MIN_TEXT = 20  # characters of a page for each control character: damage leaves a few
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
@@ -55,7 +57,10 @@ class Page(NamedTuple):
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The main content of a page."""
     builder = DocumentBuilder()
-    page = add(builder, decode(file.data), max_heading=file.max_title)
+    markup = decode(file.data)
+    if _MIN_TEXT * len(_CONTROL.findall(markup)) > len(markup):
+        raise InputError("is binary; expected a page as a browser saves it")
+    page = add(builder, markup, max_heading=file.max_title)
     if not len(builder):
         raise InputError(
             "holds no text outside of scripts, forms and frames; expected a page as a browser"

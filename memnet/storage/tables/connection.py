@@ -40,7 +40,7 @@ class StoredVector(NamedTuple):
 
 def check_version(place: str, version: int, is_own: bool) -> None:
     """Check the schema version of a database, which may have the mark of a released one."""
-    if version and not is_own:
+    if version < 0 or (version and not is_own):
         raise StoreError(
             f"{place} was made by a version of memnet before 0.1.0 (schema {version}); ingest "
             "into a new store"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memnet.errors import InputError
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
+from memnet.loaders.formats import SourceFile
 from memnet.loaders.web import html
 from tests.unit.loaders import parsed
 from tests.unit.loaders.parsed import kinds, only
@@ -258,6 +259,16 @@ def test_parts_of_the_text_stay() -> None:
     found = text(page(content))
     for kept in ("Title", "By Ann", "Mind the gap.", "Go left", "A footnote.", "Someone"):
         assert kept in found
+
+
+@pytest.mark.parametrize("data", [bytes(300), bytes(range(256)) * 20])
+def test_a_binary_file_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match="binary"):
+        list(html.load(SourceFile("a.html", data)))
+
+
+def test_a_stray_control_character_costs_no_page() -> None:
+    assert "lazy" in only(list(html.load(SourceFile("a.html", f"<p>\0{LONG}".encode())))).text
 
 
 def test_hidden_body_is_shown() -> None:
