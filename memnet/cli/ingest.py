@@ -286,7 +286,7 @@ def _progress_bar(
         verbose = is_verbose()
         yield lambda progress: click.echo(described(progress), err=True) if verbose else None
         return
-    with click.progressbar(length=total, label="Ingesting", file=sys.stderr) as bar:
+    with click.progressbar(length=total, label="Ingesting", file=sys.stderr, width=0) as bar:
 
         def advance(progress: "Progress") -> None:
             bar.label = described(progress)
@@ -310,5 +310,5 @@ def _vectors_bar(counts: "VectorCounts") -> "Iterator[Callable[[int], None]]":
         verbose = is_verbose()
         yield lambda done: click.echo(f"{done:,} of {quick:,}", err=True) if verbose else None
         return
-    with click.progressbar(length=quick, label="Full vectors", file=sys.stderr) as bar:
+    with click.progressbar(length=quick, label="Full vectors", file=sys.stderr, width=0) as bar:
         yield lambda done: bar.update(done - bar.pos)

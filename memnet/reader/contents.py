@@ -35,7 +35,10 @@ class Entries:
 
     def __init__(self, title: str, text: str) -> None:
         self._text = text
-        self._units = units(text)
+        # Most texts have no lines that may be entries: their units are not looked for.
+        lines = [line for line in text.split("\n") if line.strip()]
+        may_be = sum(not _says(line.rstrip()) for line in lines) >= _MIN_ENTRIES
+        self._units = units(text) if may_be else []
         self._is_called_so = bool(_CALLED_SO.fullmatch(title.rsplit(" > ", 1)[-1]))
         grouped = (list(run) for said, run in groupby(self._units, self._is_said) if not said)
         runs = map(self._without_heading, grouped)
@@ -78,11 +81,15 @@ class Entries:
         return run if ends else run[:-1]
 
     def _is_said(self, one: Unit) -> bool:
-        line = self._text[one.start : one.end]
-        return line.endswith((".", "!", ";")) or " | " in line
+        return _says(self._text[one.start : one.end])
 
     def _names(self, one: Unit) -> set[str]:
         line = self._text[one.start : one.end]
         without_page = _PAGE.sub("", line)
         found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
         return {name for name in map(normalise, found) if name}
+
+
+def _says(line: str) -> bool:
+    """Whether a line is a sentence or the row of a table, which are no entries."""
+    return line.endswith((".", "!", ";")) or " | " in line

@@ -63,6 +63,10 @@ class RankedSlot:
         return title_symbols(self.slot.title)
 
 
+_MAX_COMPARED = 60  # Slots, the best ones, that are compared with each other
+_PIECE = 24  # Characters
+
+
 def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
     """Slots of which no two of different sources say the same, in their order.
 
@@ -73,36 +77,39 @@ def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot
     """
     asked = frozenset(map(normalise, query_terms(question)))
     merged: list[RankedSlot] = []
-    by_unit: dict[str, list[int]] = {}
-    for item in ranked:
-        slot, own = item.slot, item.normalised_units
-        if slot.kind != "passage" or slot.has_usage or slot.told is not None or not own:
+    for item in ranked[:_MAX_COMPARED]:
+        slot = item.slot
+        may_be_copy = slot.kind == "passage" and not slot.has_usage and slot.told is None
+        same = next(
+            (n for n, one in enumerate(merged) if may_be_copy and _say_the_same(asked, one, item)),
+            None,
+        )
+        if same is None:
             merged.append(item)
             continue
-        near = (n for unit in own for n in by_unit.get(unit, ()))
-        same = next((n for n in dict.fromkeys(near) if _say_the_same(asked, merged[n], item)), None)
-        if same is None:
-            same = len(merged)
-            merged.append(item)
+        better = merged[same]
+        if item.normalised_units <= better.normalised_units:
+            merged[same] = replace(better, copies=(*better.copies, slot))
         else:
-            better = merged[same]
-            if own <= better.normalised_units:
-                merged[same] = replace(better, copies=(*better.copies, slot))
-            else:
-                copies = (better.slot, *better.copies)
-                merged[same] = replace(
-                    item, score=better.score, attention=better.attention, copies=copies,
-                    similarity=max(item.similarity, better.similarity), hop=better.hop,
-                )  # fmt: skip
-        for unit in merged[same].normalised_units:
-            by_unit.setdefault(unit, []).append(same)
-    return merged
+            merged[same] = replace(
+                item, score=better.score, attention=better.attention, hop=better.hop,
+                similarity=max(item.similarity, better.similarity),
+                copies=(better.slot, *better.copies),
+            )  # fmt: skip
+    return [*merged, *ranked[_MAX_COMPARED:]]
 
 
 def _say_the_same(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> bool:
     """Whether one of two passages of different sources holds all that the other says."""
+    if one.slot.source == other.slot.source:
+        return False
+    shorter, longer = sorted((one.normalised_text, other.normalised_text), key=len)
+    # Pieces first: the units of most passages are not looked for.
+    pieces = [shorter[n : n + _PIECE] for n in (0, len(shorter) // 3, 2 * len(shorter) // 3)]
+    if sum(piece in longer for piece in pieces) < len(pieces) - 1:
+        return False
     first, second = one.normalised_units, other.normalised_units
-    if one.slot.source == other.slot.source or not (first <= second or second <= first):
+    if not (first and second and (first <= second or second <= first)):
         return False
     titles = [asked & set(normalise(item.slot.title).split()) for item in (one, other)]
     held = [set(item.normalised_text.split()) for item in (one, other)]

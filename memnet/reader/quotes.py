@@ -208,8 +208,8 @@ def with_close_unit(
 
 def _form(one: Quotation) -> UnitKind:
     """The kind of the last unit of a piece; a heading and a sentence are one."""
-    kinds = [unit.kind for unit in units(one.text)]
-    return kinds[-1] if kinds and kinds[-1] != "line" else "sentence"
+    own = units(one.text)
+    return own[-1].kind if own and own[-1].kind != "line" else "sentence"
 
 
 def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
@@ -350,7 +350,9 @@ def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit],
     marker = marker_of(later.text, first[0])
     if marker is None:
         return False
-    if introduces(earlier.text, last[-1]):
+    # A heading that was pointed to leads to a list; one at the end of what is before need not.
+    end = earlier.text[last[-1].end - 1]
+    if end == ":" or (step > 0 and introduces(earlier.text, last[-1])):
         return marker.number in (None, 1)
     # Bullets are alike: the later slot repeats what introduces the list in its title.
     follows = any(marker.follows(one) for unit in last if (one := marker_of(earlier.text, unit)))

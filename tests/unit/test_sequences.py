@@ -126,6 +126,7 @@ def test_what_is_another_list_is_not_joined() -> None:
 def test_a_heading_leads_to_the_list_in_the_next_slot() -> None:
     parts = _parts("Old.\n\nHow it is oiled", "1. Take the can.\n2. Count to ten.")
     assert _shown(parts, 0, 1) == ["How it is oiled", "1. Take the can.\n2. Count to ten."]
+    assert _shown(parts, 1, 0) == ["1. Take the can.\n2. Count to ten."]
 
 
 @pytest.mark.parametrize(
