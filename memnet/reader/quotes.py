@@ -368,7 +368,7 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[
             (own[n].logit, n)
             for n in (first - 1, last + 1)
             if 0 <= n < len(own)
-            and own[n].logit >= _threshold(kind, own[n].unit)
+            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit)
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -390,9 +390,11 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold(kind: AnswerKind, unit: Unit) -> float:
+def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     if kind == "value":
         return _JOINED_VALUE
+    if (unit.kind == "row") != (anchor.kind == "row"):
+        return _APART  # what stands above or below a table is no part of it
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED
 
 
