@@ -218,7 +218,9 @@ def _ask_stories(
 
 
 def _progress(length: int) -> Any:
-    return click.progressbar(length=length, label="Asking", file=sys.stderr, hidden=not shows_bar())
+    return click.progressbar(
+        length=length, label="Asking", file=sys.stderr, hidden=not shows_bar(), width=0
+    )
 
 
 def _shown(value: object) -> str:

@@ -10,8 +10,9 @@ from memnet.documents.controller import TextController
 from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
-from memnet.documents.messages import day_sent
+from memnet.documents.messages import day_sent, without_asides
 from memnet.documents.question import FullVectors, Question
+from memnet.documents.requests import requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
@@ -89,6 +90,7 @@ class TextAnswers:
         """Answer a question, within ``reading``; other arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         retrieval, ranked, prediction = self._answer(question, hops, top_k)
+        prediction = requested(question.text, ranked, prediction)
         records = retrieval.records(top_k)
         day = self._day_said(question, prediction)
         used = [item.slot.id for item in ranked if item.slot.has_usage]
@@ -203,14 +205,47 @@ class TextAnswers:
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
-        first, others = weigh_versions(question, passages[:count])
-        passages = [*first, *passages[count:]]
+        first, others, undecided = weigh_versions(question, passages[:count])
+        first, asides = without_asides(question, first)
+        rest = passages[count:]
+        passages = [*first, *rest]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
         by_cell = read_cells(text, terms, rows, self._passages_of)
         read = self._read(question, passages, retrieval) if passages else Prediction()
+        if asides and not read.promised:
+            passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
+            again = self._read(question, passages, retrieval)
+            read = again if again.promised or read.abstained else read
         if others and read.abstained:
-            read = self._read(question, [*first, *others, *passages[len(first) :]], retrieval)
+            read = self._read(question, [*first, *others, *rest], retrieval)
+        for versions in undecided:
+            read = self._with_other_version(question, read, versions, retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _with_other_version(
+        self,
+        question: Question,
+        read: Prediction,
+        versions: Sequence[RankedSlot],
+        retrieval: Retrieval,
+    ) -> Prediction:
+        """A prediction by one of several versions, with what another one says instead.
+
+        Nothing says which of them holds: both are shown, and neither as the answer.
+        """
+        if read.abstained or not read.quotes or read.short is None:
+            return read
+        own = read.quotes[0].item.slot.id
+        if own not in {item.slot.id for item in versions}:
+            return read
+        for item in versions:
+            if item.slot.id != own:
+                other = self._read(question, [item], retrieval)
+                if other.short is not None and normalise(other.short) != normalise(read.short):
+                    both = (*read.quotes[:1], *other.quotes[:1])
+                    support = (*read.support[:1], *other.support[:1])
+                    return read._replace(quotes=both, support=support, promised=False)
+        return read
 
     def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
         """The first passages of a slot's source."""

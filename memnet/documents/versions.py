@@ -33,9 +33,14 @@ _SINCE = re.compile(
     r":?(?: as)?(?: of| from| since| on)?:? (?P<when>[^\n]{4,30})",
     re.IGNORECASE,
 )
+# In a title, a name or a status, and what a text says of itself.
 _OUT_OF_DATE = re.compile(
-    r"\b(?:draft|archived?|obsolete|outdated|withdrawn|(?:superseded|replaced) by|old)\b",
-    re.IGNORECASE,
+    r"\b(?:draft|archived?|obsolete|outdated|withdrawn|superseded|old)\b", re.IGNORECASE
+)
+_SAYS_OUT_OF_DATE = re.compile(
+    r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn)\b|"
+    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _REPLACES = re.compile(r"\b(?:replaces|supersedes)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
@@ -58,12 +63,19 @@ class _Version(NamedTuple):
     def label(self) -> str:
         """Its day and number, as a part of a title."""
         number = f"version {'.'.join(map(str, self.number))}" if self.number else ""
-        return ", ".join(filter(None, (number, self.day and day_name(self.day))))
+        day = "" if self.day is None else day_name(self.day)
+        return ", ".join(filter(None, (number, day)))
 
 
-def weigh_versions(
-    question: Question, passages: Sequence[RankedSlot]
-) -> tuple[list[RankedSlot], list[RankedSlot]]:
+class Versions(NamedTuple):
+    """Some passages by whether they are of a version that holds."""
+
+    holding: list[RankedSlot]  # All of no version, too
+    others: list[RankedSlot]
+    undecided: list[list[RankedSlot]]  # Of ``holding`` those of which nothing says which holds
+
+
+def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versions:
     """Some passages without those of a version that does not hold, and these.
 
     Passages of several documents that say almost the same are of versions of one. The one that a
@@ -73,6 +85,7 @@ def weigh_versions(
     """
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
+    undecided: list[list[RankedSlot]] = []
     for group in _groups(question, passages):
         versions = [_version(question.store, passages[index]) for index in group]
         highest = max(passages[index].attention for index in group)
@@ -90,7 +103,9 @@ def weigh_versions(
             else:
                 del holding[index]
                 others.append(replace(item, attention=_OTHER * highest))
-    return list(holding.values()), others
+        if chosen is None:
+            undecided.append([holding[index] for index in group])
+    return Versions(list(holding.values()), others, undecided)
 
 
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:
@@ -148,7 +163,8 @@ def _version(store: MemoryStore, item: RankedSlot) -> _Version:
     given = f"version {metadata['version']}" if "version" in metadata else ""
     number = next((found for text in (given, name, head) if (found := _NUMBER.search(text))), None)
     status = f"{name} {metadata.get('status', '')}"
-    standing = -1 if _OUT_OF_DATE.search(status) else int(bool(_REPLACES.search(head)))
+    outdated = _OUT_OF_DATE.search(status) or _SAYS_OUT_OF_DATE.search(head)
+    standing = -1 if outdated else int(bool(_REPLACES.search(head)))
     return _Version(day, _number(number) if number else (), standing)
 
 

@@ -38,7 +38,8 @@ from memnet.reader.quotes import (
     with_close_unit,
     with_rest,
 )
-from memnet.reader.spans import Reading
+from memnet.reader.rivals import weigh_rivals
+from memnet.reader.spans import Reading, Span
 from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
@@ -121,7 +122,8 @@ def predict_spans(
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
     named = named_units(question, passages)
-    found = list(_attended(reading, passages, 1 - last.probability if last else 1.0, named))
+    read = weigh_rivals(question, reading.spans, [item.passage for item in passages])
+    found = list(_attended(read, passages, 1 - last.probability if last else 1.0, named))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
     attested = 1.0
@@ -238,11 +240,11 @@ def _quotes(
 
 
 def _attended(
-    reading: Reading, passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
+    spans: Sequence[Span], passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
 ) -> Iterator[Candidate]:
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
-    for span in reading.spans:
+    for span in spans:
         item = passages[span.passage]
         own = weight * item.attention / highest
         other = named is not None and not named.hold(span.passage, span.start, span.end)

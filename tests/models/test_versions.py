@@ -34,6 +34,10 @@ _DRAFT = (
     _document("route", "Route", "The coach leaves the square at 8:20 and takes 50 minutes."),
     _document("new", "Route (draft)", "The coach leaves the square at 7:40 and takes 65 minutes."),
 )
+_REPLACED = (
+    _document("c", "Dress", "Archived.\n\nGuides wear grey coats. Maps are carried in a tube."),
+    _document("d", "Dress", "Since the move.\n\nGuides wear red coats. Maps are carried in a bag."),
+)
 _TABLES = (
     _document("2019", "Prices 2019", "| Bread | Price |\n|---|---|\n| Rye | 30 |\n| Oat | 34 |"),
     _document("2023", "Prices 2023", "| Bread | Price |\n|---|---|\n| Rye | 41 |\n| Oat | 47 |"),
@@ -59,6 +63,7 @@ _PUMPS = (
         (_SAID, "What does a pitch cost?", "17 crowns"),
         (_SAID, "What did a pitch cost in 2021?", "12 crowns"),
         (_DRAFT, "When does the coach leave the square?", "8:20"),
+        (_REPLACED, "What colour are the coats that guides wear?", "red"),
         (_TABLES, "What is the price of rye?", "41"),
         (_TABLES, "What was the price of rye in 2019?", "30"),
         (_PUMPS, "How much does the small stove weigh?", "62 kg"),
@@ -76,3 +81,20 @@ def test_the_version_that_holds_answers(
         assert len({one.source for one in answer.quotes}) == 1
         # The other one is evidence all the same.
         assert len({one.source for one in answer.evidence}) == len(documents)
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_both_are_shown_where_nothing_says_which_holds(tmp_path: Path, same: bool) -> None:
+    """Two that say the same are no versions."""
+    codes = ("5102", "5102") if same else ("5102", "8830")
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(
+            _document(
+                f"note{code}-{number}", "Cabin", f"The key box of the cabin opens with {code}."
+            )
+            for number, code in enumerate(codes)
+        )
+        answer = engine.ask("With which code does the key box of the cabin open?")
+        assert answer.answer is not None
+        assert all(code in answer.answer for code in codes)
+        assert answer.short == ("5102" if same else None)
