@@ -63,7 +63,8 @@ class _Version(NamedTuple):
     def label(self) -> str:
         """Its day and number, as a part of a title."""
         number = f"version {'.'.join(map(str, self.number))}" if self.number else ""
-        return ", ".join(filter(None, (number, self.day and day_name(self.day))))
+        day = "" if self.day is None else day_name(self.day)
+        return ", ".join(filter(None, (number, day)))
 
 
 class Versions(NamedTuple):
