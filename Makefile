@@ -47,7 +47,7 @@ check: lint types contracts docs coverage
 
 # All that takes long, and each property on many more examples.
 nightly: .venv/test adapters
-	$(BIN)/$(PYTEST) --hypothesis-profile=thorough tests benchmarks/tests
+	$(BIN)/$(PYTEST) -o faulthandler_timeout=3600 --hypothesis-profile=thorough tests benchmarks/tests
 
 # Each framework is installed in an environment of its own.
 adapters: .venv/test

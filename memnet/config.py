@@ -212,8 +212,6 @@ class AnswerConfig(Settings):
     unsupported_threshold: float = Field(default=0.5, ge=0, le=1)
     """Min. confidence of an answer below that floor: it has to be more likely right than wrong. A
     reader without a calibration abstains there."""
-    relation_floor: float = 0.3
-    """Cosine of question and relation words below which a fact is not an answer."""
 
 
 class TellConfig(Settings):
@@ -245,8 +243,10 @@ class TellConfig(Settings):
 class MessageConfig(Settings):
     """How many messages of conversations are kept, and whether statements are made of them."""
 
-    learn: bool = True
-    """Whether what speakers plainly say of themselves becomes statements: "I live in Porto"."""
+    learn: bool = False
+    """Whether what speakers plainly say of themselves becomes statements: "I live in Porto". For
+    chats in which somebody tells about himself: what is said in passing, in a chat about something
+    else, would answer questions about that. May be given with each ``ingest`` and ``remember``."""
     capacity: int | None = Field(default=None, ge=1)
     """Maximum number of slots of messages; None for no limit. Most messages are one slot. Chats
     that are a document are not counted: they mirror their file. Beyond it whole messages are

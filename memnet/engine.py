@@ -172,13 +172,13 @@ class Engine:
                 name of a shipped model such as "text" or "babi", a folder that ``memnet train``
                 made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
-                reader`` made, "sentences" for whole sentences, the name or folder of an
-                extractive model of the transformers library, or "openai:URL#MODEL" for a model on
-                a server of that interface, which gets the passages and may only quote them.
-            encoder: name or folder of a sentence-transformers model; "static" for all-MiniLM-L6-v2
-                with a table for passages, which takes a fraction of the time; None for the one that
-                the store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is
-                named here is fetched from the network, never one that the store names.
+                reader`` made, "sentences" for whole sentences, an extractive model of the
+                transformers library, named as an encoder is, or "openai:URL#MODEL" for a model on a
+                server of that interface, which gets the passages and may only quote them.
+            encoder: a sentence-transformers model by its folder or name in the hub's cache, or
+                "hub:ORG/NAME" to fetch it; "static" for all-MiniLM-L6-v2 with a table for passages,
+                which takes a fraction of the time; None for the one that the store was made with,
+                or all-MiniLM-L6-v2 for a new one. What a store names is never fetched.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             parser: what takes told sentences apart; None for the statement network.
@@ -230,6 +230,7 @@ class Engine:
         read_as: str | None = None,
         exclude: Sequence[str] = (),
         full: bool = True,
+        learn: bool | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -249,6 +250,8 @@ class Engine:
             read_as: format, such as "text", of files of unknown kind or named by themselves.
             exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
             full: False to return once all is stored, and leave full vectors to ``encode_full``.
+            learn: whether what speakers say of themselves in messages that are stored now becomes
+                statements; None for what is configured (``Config.messages``), by default no.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs it.
 
@@ -257,6 +260,7 @@ class Engine:
         """
         check_text(namespace, "the namespace", self.config.limit.name)
         self._told.usage.save()
+        learn = self.config.messages.learn if learn is None else learn
         encoder = self.encoder
         passages = PassageEncoder(
             encoder.encode,
@@ -272,7 +276,7 @@ class Engine:
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
-            learn=self._told.learn,
+            learn=self._told.learn if learn else None,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
@@ -318,14 +322,18 @@ class Engine:
         return done
 
     def remember(
-        self, messages: Iterable[Message | Mapping[str, Any]], *, namespace: str = ""
+        self,
+        messages: Iterable[Message | Mapping[str, Any]],
+        *,
+        namespace: str = "",
+        learn: bool | None = None,
     ) -> IngestReport:
         """Remember messages of conversations, all at once or turn by turn.
 
         Those of one session follow each other as they are given. One whose id is stored already is
         left alone, or replaced where it differs; blank ones are skipped. Beyond the capacity
-        (``Config.messages``) the least used messages are evicted, the oldest first. Vectors as with
-        ``ingest``.
+        (``Config.messages``) the least used messages are evicted, the oldest first. ``learn`` and
+        vectors as with ``ingest``.
 
         Raises:
             InputError: a field is missing or of another type; nothing is stored then.
@@ -333,7 +341,7 @@ class Engine:
         checked = check_messages(messages)
         # A few are encoded in full at once, and do not wait for what another ingest left.
         full = len(checked) >= self.config.ingest.min_quick
-        return self.ingest(checked, namespace=namespace, full=full)
+        return self.ingest(checked, namespace=namespace, full=full, learn=learn)
 
     def tell(
         self,

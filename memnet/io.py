@@ -10,6 +10,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
@@ -53,6 +54,7 @@ _ENCODING = re.compile(
 _JIS_PAIRS = re.compile(rb"\x1b\$[@B]([^\x1b\r\n]*)")
 _JIS_SINGLES = re.compile(rb"\x1b\([BJ]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_UPPER_CONTROL = re.compile("[\x80-\x84\x86-\x9f]")  # in no text; ISO 8859 has them, not NEL
 _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
 _LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
@@ -70,6 +72,11 @@ _MAX_HIGH_LETTERS = 0.3
 _MAX_HIGH = 0.5
 _MAX_SIGNS = 0.1  # share of the bytes beyond ASCII that stand as a sign within a word
 _SAMPLE = 4096
+# Of the detector's confidences: that from which an encoding is taken; the share of it that those of
+# other texts stay below; that below which it knows no language, as of signs in English; the share
+# from which two are equal. Of 2,682 paragraphs and sentences in eleven encodings and four languages
+# 2,046 are read right, two wrong, and the others refused.
+_MIN_CONFIDENCE, _MAX_OTHER, _NO_LANGUAGE, _EQUAL = 0.2, 0.98, 0.07, 0.998
 # Share of the characters whose upper byte is zero that makes a text UTF-16 in Latin letters.
 _MIN_ZEROS = 0.7
 
@@ -121,11 +128,11 @@ def decode(data: bytes) -> str:
     """The text of a file, every character as it stands there, without a byte order mark.
 
     It is taken as its mark says, as UTF-8, as UTF-16 without a mark, as ISO-2022-JP by its escape
-    sequences, and as Windows-1252 where that is plausible. Bytes that are damaged become
-    replacement characters.
+    sequences, and else in the encoding that is by far the likeliest. Bytes of UTF-8 that are
+    damaged become replacement characters.
 
     Raises:
-        InputError: it is binary, or in another encoding.
+        InputError: it is binary, or its encoding is not certain.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -144,9 +151,10 @@ def decode(data: bytes) -> str:
             return text
         if _CONTROL.search(data):
             raise _binary() from error
-        if _is_western(data):
-            return data.decode("cp1252")
-        raise _not_utf_8(error, ", and not Windows-1252 either") from error
+        guessed = _guessed(data)
+        if guessed is None:
+            raise _not_utf_8(error, ", and no other encoding is certain") from error
+        return guessed
 
 
 def codec_named(label: str) -> str:
@@ -293,6 +301,30 @@ def _shift_jis(pairs: bytes) -> bytes:
         shifted.append((first + 1) // 2 + (0x70 if first <= 0x5E else 0xB0))
         shifted.append(second + ((0x1F + (second >= 0x60)) if first % 2 else 0x7E))
     return bytes(shifted)
+
+
+def _guessed(data: bytes) -> str | None:
+    """Bytes that are no UTF-8 as text, if one encoding is much likelier than those that differ."""
+    found: dict[str, float] = {}
+    with suppress(ModuleNotFoundError):  # without it what may be Windows-1252 is
+        import chardet  # pyright: ignore[reportMissingImports]  # here: few files want it
+
+        for one in chardet.detect_all(data, ignore_threshold=True, compat_names=False):
+            found.setdefault(codec_named(one["encoding"] or ""), one["confidence"])
+        found.pop("", None)
+    best = max(found.values(), default=0.0)
+    # What most of the files are in that name none.
+    if (best < _NO_LANGUAGE or found.get("cp1252", 0.0) >= _EQUAL * best) and _is_western(data):
+        return data.decode("cp1252")
+    texts = set[str]()
+    on_mac = next(iter(found), "").startswith("mac-")  # the rarer of two that are equally likely
+    for codec, confidence in found.items():
+        likely = confidence >= _MAX_OTHER * best and best >= _MIN_CONFIDENCE
+        if likely and (on_mac or not codec.startswith("mac-")):
+            with suppress(ValueError):
+                texts.add(decode_as(data, codec))
+    texts = {text for text in texts if not _UPPER_CONTROL.search(text)}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def _is_western(data: bytes) -> bool:

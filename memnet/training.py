@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         read_reader_examples,
         retrieve_distractors,
     )
-    from memnet.reader.training.train import train_reader
+    from memnet.reader.training.train import ReaderReport, train_reader
     from memnet.stories.training import train_stories
     from memnet.stories.training_data import read_story_data
 
@@ -35,7 +35,7 @@ _OF_MODULES = {
     "memnet.learning.loop": "EpochReport",
     "memnet.reader.training.examples": "ReaderExample ReaderPassage read_reader_examples "
     "retrieve_distractors",
-    "memnet.reader.training.train": "train_reader",
+    "memnet.reader.training.train": "ReaderReport train_reader",
     "memnet.stories.training": "train_stories",
     "memnet.stories.training_data": "read_story_data",
 }
@@ -47,6 +47,7 @@ __all__ = [
     "FactReport",
     "ReaderExample",
     "ReaderPassage",
+    "ReaderReport",
     "TextReport",
     "TrainableMemory",
     "TrainingProgress",

@@ -1,5 +1,6 @@
 """The values that go into memnet and come out of it, all immutable."""
 
+from html import escape
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -63,6 +64,16 @@ class Source(Value):
     """The file that it came from, as an absolute path."""
 
 
+class Copy(Value):
+    """Where another source says the same."""
+
+    source: str
+    start: int
+    end: int
+    place: str | None = None
+    """As ``Evidence.place``."""
+
+
 class Evidence(Value):
     """A slot that supports an answer; ``text`` is exactly ``source_text[start:end]``."""
 
@@ -81,6 +92,8 @@ class Evidence(Value):
     """Of its document."""
     place: str | None = None
     """Where in its source a reader finds it: "p. 8", "Settings > Hotkeys"; None if unknown."""
+    copies: tuple[Copy, ...] = ()
+    """Further places where other sources say the same, none of which is evidence of its own."""
 
 
 class SlotWeight(Value):
@@ -177,6 +190,7 @@ AnswerKind = Literal[
 
 
 Shown = Literal["answer", "passage", "nothing"]
+_CITED = 3  # Pieces of evidence that a notebook shows of an answer that quotes none
 
 
 class Answer(Value):
@@ -188,11 +202,13 @@ class Answer(Value):
     "facts": the values of facts, all of them in ``candidates``; "story": generated word by word;
     "none": no answer."""
     answer: str | None
-    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``; None
-    when the memory does not hold the answer."""
+    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``,
+    after what was computed from them; None when the memory does not hold the answer. A list with
+    marks and steps are whole, up to 1,500 characters."""
     short: str | None = None
     """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
-    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023"."""
+    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023". Of a list of
+    tasks, all that are asked for, or their number."""
     quotes: tuple[Quote, ...] = ()
     """The pieces that ``answer`` is made of, one a line."""
     units: tuple[Quote, ...] = ()
@@ -200,7 +216,7 @@ class Answer(Value):
     rows and lines."""
     confidence: float | None
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
-    as for facts, cells of tables and stories."""
+    as for stories."""
     abstained: bool
     shown: Shown = "answer"
     """How it may be shown. "answer": as one, with its short form marked and a verdict. "passage":
@@ -226,6 +242,31 @@ class Answer(Value):
     """What the user should know about the models of the store, such as that one is out of date."""
     model: str
     elapsed_ms: float
+
+    def __repr__(self) -> str:
+        """Short, for an interactive session: ``model_dump`` has the rest."""
+        return (
+            f"Answer(question={self.question!r}, answer={self.answer!r}, "
+            f"confidence={self.confidence and round(self.confidence, 2)}, shown={self.shown!r}, "
+            f"{len(self.evidence)} evidence)"
+        )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The answer for a notebook, its value bold where it is one, with its quotes."""
+        if self.shown == "nothing" or self.answer is None:
+            return f"<p>{escape(self.question)}</p><p>The memory does not hold the answer.</p>"
+        text, value = escape(self.answer), escape(self.short or "")
+        if self.shown == "answer" and value:
+            before, found, after = text.partition(value)
+            text = f"{before}<b>{value}</b>{after}" if found else f"<b>{value}</b>: {text}"
+        quoted = [(one.text, one.source) for one in self.quotes]
+        cited = quoted or [(one.text, one.source) for one in self.evidence[:_CITED]]
+        items = "".join(
+            f"<li><q>{escape(quote)}</q> ({escape(source)})</li>" for quote, source in cited
+        )
+        return f"<p>{escape(self.question)}</p><p>{text}</p><ul>{items}</ul>"
 
     @model_validator(mode="before")
     @classmethod

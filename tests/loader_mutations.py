@@ -22,6 +22,10 @@ _TEXTS = {
     "e[^1] $f$\n\n[^1]: g\n\nterm\n: h\n\n<Tabs a='i'>\n\n| j | k |\n|---|---|\n| l | m |\n",
     "talk.srt": "1\n00:00:01,000 --> 00:00:03,000\n<i>The lamp</i>\n\n2\n00:00:04,000 --> "
     "00:00:05,000\nBEN: Not I.\n",
+    "days.ics": "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;TZID=Europe/Rome:20260503T140000\n"
+    "RRULE:FREQ=WEEKLY;BYDAY=MO\nSUMMARY:Tide\\, high\nDESCRIPTION:a\n b\nEND:VEVENT\n"
+    "END:VCALENDAR\n",
+    "ann.vcf": 'BEGIN:VCARD\nFN:Ann\nTEL;TYPE="cell,work":1\nADR:;;1 Quay;Orre;;;\nEND:VCARD\n',
     "mail.eml": "From: Ann <a@b.c>\nSubject: =?utf-8?q?L=C3=A9a?=\nMIME-Version: 1.0\n"
     "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nHi.\n\n"
     "On 1/3/24 Ben wrote:\n> See you.\n\n-- \nAnn\n--b\nContent-Type: text/csv; name=a.csv\n\na,b\n"

@@ -59,7 +59,7 @@ def tiny_models(work: Path) -> tuple[Path, Path]:
         save_story_model(story, StoryModel(words, sizes), {})
         small = FactModelConfig(width=8, heads=2, inner=8, hops=2)
         model = FactModel(small, CheapEncoder.dimension, ["0" * 32, "1" * 32])
-        save_fact_model(facts, model, AnswerRule(0.5, 0.01), {})
+        save_fact_model(facts, model, AnswerRule(0.5, 1.0, 3.0), {})
     return story, facts
 
 

@@ -16,6 +16,7 @@ from benchmarks.questions import phrases, read_questions
 from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
+from memnet.loaders.formats import FORMATS
 from memnet.reader.training.examples import find_quote
 
 TIMES = 6
@@ -43,6 +44,7 @@ _UNANSWERED, _OTHERS_UNANSWERED = 3, 2
 that other windows answer."""
 _TOGETHER = 4
 """Windows read together as an example without an answer."""
+_READABLE = frozenset(suffix for known in FORMATS for suffix in known.suffixes)
 _TARGET, _TAG = re.compile(r"\]\([^)]*\)"), re.compile(r"<[^>]+>")
 
 
@@ -114,7 +116,8 @@ def _write_passages(folder: Path, asked: Sequence[dict[str, Any]]) -> None:
     for number, question in enumerate(asked):
         for index, one in enumerate(question.get("passages") or [question]):
             path = folder / f"{number}-{index}" / one["source"]
-            path = path if path.suffix else path.with_suffix(".md")
+            # What no loader reads by its suffix (TiddlyWiki's ".tid") is stored as Markdown.
+            path = path if path.suffix in _READABLE else path.with_suffix(".md")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(one["passage"], encoding="utf-8")
 

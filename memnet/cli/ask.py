@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.output import shows_bar
+from memnet.cli.output import show_note, shows_bar
 from memnet.cli.plot import check_plot, draw, draw_reliability
 
 if TYPE_CHECKING:
     from memnet.ingest.babi import Story
-    from memnet.types import Answer, Evaluation
+    from memnet.types import Answer, Evaluation, Evidence
 
 _log = logging.getLogger("memnet")
 
@@ -76,6 +77,8 @@ def ask(
 
             return hold_conversation(engine, show, namespace, as_json, **asking)
         answer = engine.ask(question, namespace=namespace, **asking)
+    if not as_json:
+        _note_empty(where, answer.evidence)
     if plot is not None:
         draw(answer, plot)
     show(answer)
@@ -93,6 +96,15 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
     from memnet.cli.show import show_answer
 
     show_answer(answer, explained)
+
+
+def _note_empty(where: Mapping[str, Any], evidence: "Sequence[Evidence]") -> None:
+    """Say what to look at if conditions leave nothing, as a misspelt key does."""
+    if where and not evidence:
+        show_note(
+            f"Note: nothing may fit --where {', '.join(where)}; 'memnet sources --json' shows the "
+            "metadata of each document."
+        )
 
 
 @click.command()
@@ -129,6 +141,7 @@ def search(
     from memnet.cli.show import show_found
 
     show_found(query, found)
+    _note_empty(where, found)
 
 
 @click.command("eval")
@@ -205,7 +218,9 @@ def _ask_stories(
 
 
 def _progress(length: int) -> Any:
-    return click.progressbar(length=length, label="Asking", file=sys.stderr, hidden=not shows_bar())
+    return click.progressbar(
+        length=length, label="Asking", file=sys.stderr, hidden=not shows_bar(), width=0
+    )
 
 
 def _shown(value: object) -> str:

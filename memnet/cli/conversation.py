@@ -108,7 +108,8 @@ class Conversation:
         if not meant:
             return self._ask(question)
         answer, chosen = best_answer(meant, self._ask)
-        show_note(f'Note: "{chosen.pronoun}" is read as {chosen.name}.')
+        read_as = chosen.name if chosen.name not in chosen.pronoun else chosen.question
+        show_note(f'Note: "{chosen.pronoun}" is read as {read_as}.')
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
@@ -234,6 +235,10 @@ def hold_conversation(
 _PRONOUN = re.compile(
     r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
 )
+# "And Ann?" asks the same of Ann as the turn before of somebody else.
+_SAME_OF = re.compile(
+    r"(?:and (?:what about )?|what about |how about )(?:the )?(\S.{0,80})\?", re.IGNORECASE
+)
 _NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
 _MAX_MEANT = 3  # names that are tried: each is a question of its own
 
@@ -247,13 +252,24 @@ class FollowUp(NamedTuple):
 
 
 def follow_ups(question: str, last: "Answer | None") -> list[FollowUp]:
-    """What a question with a pronoun may mean, given the previous answer: at most three readings.
+    """What a question may mean, given the previous answer: at most three readings.
+
+    A pronoun may mean a name, and "And Ann?" the previous question with that name in it.
 
     Names of the answer come first. A question that has a name itself is left alone: its pronoun may
     refer to that one.
     """
+    if last is None:
+        return []
+    asks_same = _SAME_OF.fullmatch(question.strip())
+    asked_of = "" if asks_same is None else asks_same[1].strip()
+    if asks_same is not None and _names(asked_of) == [asked_of]:
+        return [
+            FollowUp(last.question.replace(name, asked_of, 1), asks_same[0], asked_of)
+            for name in _names(last.question)[:_MAX_MEANT]
+        ]
     found = _PRONOUN.search(question)
-    if found is None or last is None or _names(question):
+    if found is None or _names(question):
         return []
     following = normalise(question[found.end() :]).split()[:1]
     owns = found["owner"] or (found["her"] and following and following[0] not in NOT_NAMES)

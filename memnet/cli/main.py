@@ -19,6 +19,7 @@ from memnet.cli import train_documents  # noqa: F401  # it adds its commands
 from memnet.cli.ask import ask, evaluate, search
 from memnet.cli.doctor import doctor
 from memnet.cli.ingest import ingest
+from memnet.cli.models import models
 from memnet.cli.output import set_verbosity
 from memnet.cli.serve import mcp, serve
 from memnet.cli.settings import add_variables, load_settings
@@ -108,7 +109,7 @@ def completion(context: click.Context, shell: str) -> None:
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor,
+    import_store, copy, evaluate, train, models, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

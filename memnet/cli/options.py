@@ -159,8 +159,9 @@ reader = click.option(
     default="spans",
     show_default=True,
     help="Reader of documents: spans for short answers, sentences, a folder that "
-    "'memnet train reader' made, the name of an extractive Hugging Face model, or openai:URL#MODEL "
-    "for a model on a server, which may only quote (key: $MEMNET_READER_KEY).",
+    "'memnet train reader' made, an extractive Hugging Face model by its folder or name in the "
+    "hub's cache, hub:ORG/NAME to fetch one, or openai:URL#MODEL for a model on a server, which "
+    "may only quote (key: $MEMNET_READER_KEY).",
 )
 device = click.option(
     "--device",

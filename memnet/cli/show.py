@@ -144,6 +144,10 @@ def show_evidence(
     shown = _crop(sentence, found, item.text, max(room, _SLACK))
     heading = Text(f"{lead}{_heading(item, console.width - len(lead))}")
     console.print(heading, overflow="ellipsis", no_wrap=True)
+    if item.copies:
+        others = "; ".join(_place(copy.source, copy.place) for copy in item.copies)
+        line = f"{_INDENT}also in {others}"
+        console.print(Text(line), overflow="ellipsis", no_wrap=True)
     if quoted:
         return
     text = _highlight(console, item.text, sentence, shown, found)
@@ -154,7 +158,11 @@ def show_evidence(
 
 def _fact_source(item: Evidence) -> str:
     """Source and place: a fact has no title that the place could follow."""
-    return ", ".join(filter(None, (source_name(item.source), one_line(item.place or ""))))
+    return _place(item.source, item.place)
+
+
+def _place(source: str, place: str | None) -> str:
+    return ", ".join(filter(None, (source_name(source), one_line(place or ""))))
 
 
 def _heading(item: Evidence, width: int) -> str:

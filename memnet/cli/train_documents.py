@@ -51,7 +51,9 @@ def text(
     """Adapt the search for documents to those of a store.
 
     Each file has a JSON object a line: {"question", "gold": [source ids of the documents that hold
-    the answer]}. A fifth of the questions is held out first, to measure what training gains.
+    the answer]}. A fifth of the questions is held out first; without any, what training gains is
+    measured by questions that ship with memnet. The store uses the trained model only if it finds
+    more; else it is set aside (see 'memnet models').
 
     \b
     Example:
@@ -64,16 +66,25 @@ def text(
 
     groups = [read_questions(file) for file in train_files]
     with options.open_engine(store, model="untrained", device=device) as engine:
-        folder = out or engine.store.models.folder("text")
         report = train_text(
             engine, groups, out, seed=seed, on_stage=show_note, on_progress=ProgressLines()
         )
+    measured = "held-out" if report.measured_on == "held out" else "shipped"
+    if out is not None:
+        result = f"the model is in {out}"
+    elif report.installed:
+        result = "the store uses the trained model"
+    else:
+        result = (
+            "it is not better, and the store keeps the one before; 'memnet models use text-aside' "
+            "would use it all the same"
+        )
     show_result(
         as_json,
-        {**report._asdict(), "model": str(folder)},
-        "Right documents among the first 5, on held-out questions: "
-        f"{100 * report.recall_untrained:.1f} % untrained, {100 * report.recall_trained:.1f} % "
-        f"trained; the model is in {folder}.",
+        {**report._asdict(), "model": None if out is None else str(out)},
+        f"Right documents among the first 5, on {measured} questions: "
+        f"{100 * report.recall_before:.1f} % before, {100 * report.recall_trained:.1f} % trained; "
+        f"{result}.",
     )
     if report.unusable and not as_json:
         show_note(
@@ -88,8 +99,8 @@ def text(
 @click.option(
     "--start",
     type=click.Path(path_type=Path),
-    help="Folder of a reader to start from; the mean of both is saved where it is better.  "
-    "[default: untrained]",
+    help="Reader to start from: spans, the shipped one, or a folder. Weights are saved only if "
+    "they do better than it.  [default: untrained]",
 )
 @click.option(
     "--made",
@@ -135,6 +146,7 @@ def reader(
     made: int,
     found: bool,
     seed: int,
+    start: Path | None,
     device: str | None,
     store: StorePlace | None,
     as_json: bool,
@@ -153,6 +165,8 @@ def reader(
       memnet train reader --train train.jsonl --dev dev.jsonl --out my-reader
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
+    from memnet.checkpoints import SHIPPED
+    from memnet.reader.loading import SPANS
     from memnet.runtime.device import find_device
     from memnet.training import (
         read_reader_examples,
@@ -171,11 +185,12 @@ def reader(
     if made:
         with options.open_engine(store, model="untrained") as engine:
             generated = reader_examples(engine, made, seed=seed, on_progress=lines)
-    best = train_reader(
+    report = train_reader(
         examples,
         dev,
         out,
         generated=generated,
+        start=SHIPPED / SPANS if start == Path(SPANS) else start,
         seed=seed,
         on_epoch=_show,
         device=find_device(options.device_name(device)),
@@ -184,8 +199,10 @@ def reader(
     )
     show_result(
         as_json,
-        {"dev": best, "reader": str(out)},
-        f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.",
+        {**report._asdict(), "reader": str(out) if report.saved else None},
+        f"Best score on dev examples {100 * report.dev:.1f} %"
+        + ("" if report.before is None else f", {100 * report.before:.1f} % before")
+        + (f"; the reader is in {out}." if report.saved else "; it is not better and not saved."),
     )
 
 

@@ -1,5 +1,6 @@
 """Hops over a store: address, attend, update; for a question, then for its sub-questions."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,16 +23,22 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
+from memnet.reader.contents import Entries, asks_for_contents
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.passages import RankedSlot, passages_titled, read_best
+from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
 from memnet.reader.spans import Reader
-from memnet.storage import Keys
+from memnet.storage import Keys, Slot
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
 
 # Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
 _MAX_SUB_QUESTIONS = 3
+_LOOKED_AT = 3  # Factor of the slots that are fetched to those that are wanted
+_PER_HEADING = 5  # Slots that are looked at for each name in what may be a table of contents
+# Part of the score that a table of contents lacks: all other passages that share a word with the
+# question are read before it, and beside none of them it draws the attention of the reader.
+_CONTENTS = 1.5
 _MAX_PASSAGES = 4  # Passages that are read for a question after a part of it was answered
 # Min. probability of the answer to a sub-question, for the memory to be searched with it.
 _MIN_PROBABILITY = 0.25
@@ -221,7 +228,7 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            reads.append(_attend(candidates, controller, hop, question.text))
+            reads.append(_attend(candidates, controller, hop, question.sought))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
             logits = controller.logits(reads[-1].scores)[reads[-1].order]
@@ -235,7 +242,7 @@ def read_in_hops(
             best = best[nearest_to_cutoff(logits, passages, config.rescored)]
             found = rescore(found, best, question)
         if found is not reads[-1].candidates:
-            reads[-1] = _attend(found, controller, len(reads) - 1, question.text)
+            reads[-1] = _attend(found, controller, len(reads) - 1, question.sought)
     return reads
 
 
@@ -279,10 +286,11 @@ class Retrieval:
         last = self._latest = reads[-1]
         count = max(top_k, self._config.answer.passages)
         is_fact = last.candidates.is_fact[last.order]
-        chosen = last.order[(np.arange(len(last.order)) < count) | is_fact]
+        # More than are wanted: copies are one passage, and tables of contents come last.
+        chosen = last.order[(np.arange(len(last.order)) < _LOOKED_AT * count) | is_fact]
         total, dense = last.scores.total(), last.candidates.features[:, SlotFeature.DENSE]
         slots = question.fetched.slots([last.candidates.ids[index] for index in chosen.tolist()])
-        return [
+        ranked = [
             RankedSlot(
                 slot,
                 score=float(total[index]),
@@ -292,6 +300,40 @@ class Retrieval:
             )
             for slot, index in zip(slots, chosen.tolist(), strict=True)
         ]
+        ranked = merge_copies(question.text, self._contents_last(ranked))
+        return [item for n, item in enumerate(ranked) if n < count or item.slot.kind != "passage"]
+
+    def _contents_last(self, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
+        """Slots, best first; a table of contents counts less than what it leads to.
+
+        But for a question that asks for it.
+        """
+        if asks_for_contents(self._question.text):
+            return list(ranked)
+        entries = {
+            item.slot.id: Entries(item.slot.title, item.slot.text)
+            for item in ranked
+            if item.slot.kind == "passage" and not item.slot.has_usage
+        }
+        names = frozenset[str]().union(*(one.names for one in entries.values()))
+        named = self._question.store.search_symbolic(names, _PER_HEADING) if names else {}
+        ids = [slot for found in named.values() for slot in found]
+        sources = {slot.id: slot.source for slot in self._question.fetched.slots(ids)}
+        headings: dict[str, set[str]] = {}  # of each source
+        for name, found in named.items():
+            for slot in found:
+                headings.setdefault(sources[slot], set()).add(name)
+        factor = math.exp(-_CONTENTS / self._config.hop.temperature)
+        weighted = list(ranked)
+        for n, item in enumerate(ranked):
+            one = entries.get(item.slot.id)
+            spans = one.leading(headings.get(item.slot.source, ())) if one else ()
+            if spans:
+                weighted[n] = replace(item, contents=spans)
+            if one and one.are_most(spans):
+                less = item.score - _CONTENTS, item.attention * factor
+                weighted[n] = replace(weighted[n], score=less[0], attention=less[1])
+        return sorted(weighted, key=lambda item: -item.score)
 
     def look_up(self, text: str) -> list[RankedSlot]:
         """The passages that further hops find for a sub-question, best first."""
@@ -320,6 +362,10 @@ class Retrieval:
         self.reads.append(HopRead(candidates, scores, weights, order, name, via=name))
         by_id = dict(zip(candidates.ids, weights.tolist(), strict=True))
         return tuple(replace(item, attention=by_id[item.slot.id]) for item in passages)
+
+    def beside(self, slot: Slot, step: int) -> Slot | None:
+        """The passage of the same source after a slot (``step`` 1), or before it (-1)."""
+        return self._question.store.passage_beside(slot, step)
 
     def records(self, top_k: int) -> tuple[Hop, ...]:
         """All hops as public values."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
+from memnet.reader.passages import RankedSlot
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
@@ -22,6 +23,8 @@ _MIN_CALLED_SHARE = 0.75
 _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _USER, _ASSISTANT = "user", "assistant"
 _FIRST_PERSON = frozenset("i me my mine myself".split())
+_SAYS_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _SECOND_PERSON = frozenset("you your yours".split())
 # Speakers have such names, and questions begin with them.
 _AUXILIARIES = frozenset("will may can".split())
@@ -44,6 +47,26 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
     places = [place for _, place in slot.places[:1]]
     found = [day for text in (slot.title, *places) for day in days_in(text) if day.year]
     return found[0].full() if found else None
+
+
+def without_asides(
+    question: Question, passages: Sequence[RankedSlot]
+) -> tuple[list[RankedSlot], list[RankedSlot]]:
+    """Some passages without what speakers say of themselves, and that.
+
+    "I bring the bread" is no answer to what bread there is, as long as a document may hold one. A
+    question that names a speaker, or asks who, is asked of all.
+    """
+    if not question.has_messages or _ASKS_WHO.search(question.text):
+        return list(passages), []
+    symbols = question.fetched.symbols([item.slot.id for item in passages])
+    spoken = {slot for slot, (keys, _) in symbols.items() if MESSAGE in keys}
+    asides = [
+        item for item in passages if item.slot.id in spoken and _SAYS_I.search(item.slot.text)
+    ]
+    if len(spoken) == len(passages) or not asides or MessageAddressing(question).names_speaker:
+        return list(passages), []
+    return [item for item in passages if item not in asides], asides
 
 
 class _Known(NamedTuple):
@@ -78,6 +101,11 @@ class MessageAddressing:
             exact.add(_symbol_of(day))
             beside.update(map(_symbol_of, day.next_to()))
         self._days: Mapping[str, float] = dict.fromkeys(beside, 0.5) | dict.fromkeys(exact, 1.0)
+
+    @property
+    def names_speaker(self) -> bool:
+        """Whether the question asks about somebody who speaks."""
+        return bool(self._named)
 
     def of_days(self) -> list[int]:
         """The messages of the days that the question names, and of those beside them."""

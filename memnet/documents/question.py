@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.documents.spelling import looked_up
 from memnet.encoders import Encoder
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
@@ -192,13 +193,20 @@ class Question:
         )
 
     @cached_property
+    def sought(self) -> str:
+        """The text as it is looked up, which may be spelled otherwise."""
+        if self._whole is not None and self._whole.text == self.text:
+            return self._whole.sought
+        return looked_up(self.text, self.store, self.scope)
+
+    @cached_property
     def _vectors(self) -> Callable[[], NDArray[np.float32]]:
         """Gives the vector as [1, D] float32, which another thread may begin to compute now."""
         if self._whole is not None and self._whole.text == self.text:
             return self._whole._vectors
         if self._background:
-            return in_background(self._encode, [self.text]).result
-        return partial(self._encode, [self.text])
+            return in_background(self._encode, [self.sought]).result
+        return partial(self._encode, [self.sought])
 
     @cached_property
     def vector(self) -> NDArray[np.float32]:
@@ -211,7 +219,7 @@ class Question:
         """Slots about everything that some words of the question may name."""
         _ = self._vectors  # begins to be computed
         return self.store.search_symbolic(
-            possible_names(self.text), MAX_SLOTS_PER_SYMBOL, self.scope
+            possible_names(self.sought), MAX_SLOTS_PER_SYMBOL, self.scope
         )
 
     @cached_property
@@ -222,12 +230,12 @@ class Question:
     @cached_property
     def terms(self) -> "QuestionTerms":
         """Its words that are not too common."""
-        return QuestionTerms(self.text, self.store, self.named)
+        return QuestionTerms(self.sought, self.store, self.named)
 
     @cached_property
     def relation(self) -> tuple[NDArray[np.float32], frozenset[str]]:
         """Vector [D] and stems of the question's words without its names: what relation it asks."""
-        asked = without_names(self.text, capitalised_names(self.text, self.named))
+        asked = without_names(self.sought, capitalised_names(self.sought, self.named))
         vector: NDArray[np.float32] = self._encode([" ".join(query_terms(asked))])[0]
         return vector, relation_stems(asked)
 
@@ -255,7 +263,7 @@ class Question:
         """
         if self._sharing[0] < limit:
             most = max(limit, _PROPOSED)
-            words = query_terms(" ".join(self.terms.words) or self.text)
+            words = query_terms(" ".join(self.terms.words) or self.sought)
             self._sharing = most, _by_slot(self.store.search_lexical(words, most, self.scope))
         return dict(islice(self._sharing[1].items(), limit))
 

@@ -16,7 +16,8 @@ from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line
 
 _PREFIX = "sentence-transformers/"
-_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+HUB = "hub:"  # Start of the name of a model that may be fetched
+EXPECTED = "expected a folder, a model in the hub's cache, or hub:ORG/NAME to fetch one"
 _STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
@@ -24,16 +25,24 @@ class SentenceTransformersEncoder:
     """A sentence-transformers model, by its name or folder (Reimers and Gurevych 2019)."""
 
     def __init__(self, name: str, device: str = "cpu", *, fetch: bool = True) -> None:
-        """Load the model by its name or folder.
+        """Load the model by its folder, its name in the hub's cache, or "hub:ORG/NAME".
 
-        ``fetch``: whether the library may download it. Never where a store names it: its author
-        would choose what is downloaded, and from whom. DependencyError where sentence-transformers
-        is not installed, EncoderError where there is no such model, or it would run foreign code.
+        ``fetch``: whether the library may download the last one. Never where a store names it: its
+        author would choose what is downloaded, and from whom. DependencyError where
+        sentence-transformers is not installed, EncoderError where there is no such model, or it
+        would run foreign code.
         """
-        if is_missing_folder(name):
+        cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+        fetched = hub_name(name) if fetch else None
+        # The library's own models may be named without their organisation.
+        source = fetched or local_model(name, cache) or local_model(_PREFIX + name, cache)
+        if source is None:
             raise EncoderError(
-                f"there is no folder {name!r}; expected the name or folder of a "
-                "sentence-transformers model"
+                f"the encoder {name!r} is not on this machine; {EXPECTED}"
+                if fetch
+                else f"the store was made with the encoder {name!r}, which is not on this machine; "
+                "if you trust its author, open the store with the encoder 'hub:NAME' to fetch it "
+                "(encoder=, or 'memnet ingest --encoder')"
             )
         try:
             from sentence_transformers import SentenceTransformer
@@ -42,11 +51,10 @@ class SentenceTransformersEncoder:
                 f"the encoder {name!r} needs sentence-transformers; install it with: "
                 "pip install 'memnet[models]'"
             ) from error
-        source = name if fetch else _local_folder(name)
         _check_modules(Path(source))
         try:
             self._model: Any = SentenceTransformer(
-                source, device=device, local_files_only=not fetch
+                source, device=device, local_files_only=fetched is None
             )
         except Exception as error:  # the library raises all kinds of them
             raise EncoderError(
@@ -55,7 +63,7 @@ class SentenceTransformersEncoder:
             ) from error
         self.dimension: int = len(self.encode([""])[0])
         self.releases_gil = False
-        self.fingerprint = f"{_PREFIX}{name}/{_digest(self._model)}"
+        self.fingerprint = f"{_PREFIX}{fetched or name}/{_digest(self._model)}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, D] float32, rows of length one."""
@@ -75,28 +83,28 @@ class SentenceTransformersEncoder:
         ]
 
 
-def _local_folder(name: str) -> str:
-    """The folder of a model on this machine: the name itself, or one in the hub's cache.
+def hub_name(name: str | os.PathLike[str]) -> str | None:
+    """The name of a model on the hub, of "hub:ORG/NAME": only that is fetched. None of others."""
+    text = os.fspath(name)
+    return text.removeprefix(HUB) if text.startswith(HUB) else None
+
+
+def local_model(name: str | os.PathLike[str], cache: str | None = None) -> str | None:
+    """The folder of a model on this machine: a path, or a name in the hub's cache; None without.
 
     With ``local_files_only`` alone the hub's library still sends requests about other things.
     """
-    from huggingface_hub import try_to_load_from_cache
+    text = os.fspath(name)
+    if Path(text).is_dir():
+        return text
+    with suppress(ImportError, ValueError):  # no library, no cache; or no name
+        from huggingface_hub import try_to_load_from_cache
 
-    if Path(name).is_dir():
-        return name
-    cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    # The library's own models may be named without their organisation.
-    for full in (name, f"sentence-transformers/{name}"):
         for file in ("modules.json", "config.json"):
-            with suppress(ValueError):
-                found = try_to_load_from_cache(full, file, cache_dir=cache)
-                if isinstance(found, str):
-                    return str(Path(found).parent)
-    raise EncoderError(
-        f"the store was made with the encoder {name!r}, which is not on this machine; if you trust "
-        "its author, open the store with that encoder by name to fetch it (encoder=, or "
-        "'memnet ingest --encoder')"
-    )
+            found = try_to_load_from_cache(text, file, cache_dir=cache)
+            if isinstance(found, str):
+                return str(Path(found).parent)
+    return None
 
 
 def _check_modules(folder: Path) -> None:
@@ -148,9 +156,3 @@ def _digest(model: Any) -> str:
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:12]
-
-
-def is_missing_folder(name: str | os.PathLike[str]) -> bool:
-    """Whether a name can only mean a folder, as "./models/mine" does, and that does not exist."""
-    hub = isinstance(name, str) and _HUB_NAME.fullmatch(name) is not None
-    return not hub and not Path(name).exists()

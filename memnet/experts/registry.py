@@ -29,7 +29,7 @@ from memnet.encoders import (
     TokenEncoder,
     token_encoder,
 )
-from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
+from memnet.encoders.hub import SentenceTransformersEncoder, hub_name, stored_encoder_name
 from memnet.encoders.minilm import STATIC, STATIC_PREFIX, static_shapes
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
@@ -87,7 +87,7 @@ def load_encoder(
         name = os.fspath(encoder)
         if name in _DEFAULT and stored_name not in _DEFAULT and not Path(name).is_dir():
             return default
-        if stored is not None and name != stored_name:
+        if stored is not None and (hub_name(name) or name) != stored_name:
             # The fingerprint holds the name: no model need be loaded or fetched to compare it.
             raise EncoderMismatchError(
                 f"the store was made with encoder {stored}, not with {name!r}; open it with that "
@@ -195,7 +195,7 @@ def load_answerer(
     if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, name, config.story)
-    return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts)
+    return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts, config.answer)
 
 
 def load_experts(

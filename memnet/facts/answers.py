@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from memnet.config import FactConfig
+from memnet.config import AnswerConfig, FactConfig
 from memnet.encoders import TokenEncoder
 from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
-from memnet.facts.linking import link
+from memnet.facts.linking import LinkedQuestion, asked_stems, content_stems, link
 from memnet.facts.model import (
     AnswerRule,
     FactBatch,
@@ -28,6 +28,7 @@ from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
 # Share of the attention below which a chain is not shown as a reason, nor a hop shown at all.
 _MIN_SHOWN = 0.1
+_PROMISE = 0.5  # Confidence from which a value is shown as the answer, else the facts alone
 
 
 class _PathStep(NamedTuple):
@@ -75,6 +76,7 @@ class FactAnswers:
     rule: AnswerRule
     name: str  # Name of the model
     config: FactConfig
+    answering: AnswerConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -84,7 +86,8 @@ class FactAnswers:
         attended: list[list[tuple[int, float]]] = []
         slots: dict[int, Slot] = {}
         with self.store.reading(), one_thread_each, torch.inference_mode():
-            batch = self._batch(question)
+            linked = link(question, self.store.facts.subjects)
+            batch = self._batch(linked)
             if batch is not None:
                 graph = StoreGraph(self.store, scope, self.model.relation_numbers())
                 scores, trace = self.model(batch, graph, self.config.budget, hops)
@@ -101,19 +104,29 @@ class FactAnswers:
                     Candidate(text=slots[value_slots[entity]].value, score=weight)
                     for entity, weight in chosen
                 ]
-        abstained = not candidates or candidates[0].score < self.rule.floor
+        best = [slots[step.slot] for steps in paths[:1] for step in steps]
         unseen = dict.fromkeys(
             slots[step.slot].relation for steps in paths[:1] for step in steps if step.unseen
         )
-        text = None if abstained else candidates[0].text
+        confidence = None
+        if candidates:
+            weight = candidates[0].score
+            confidence = self._confidence(linked, weight, best, unseen=bool(unseen))
+        asked = self.answering
+        abstained = confidence is None or confidence < asked.threshold
+        promise = _PROMISE if asked.answer_threshold is None else asked.answer_threshold
+        promised = confidence is not None and confidence >= promise
+        value = candidates[0].text if promised and not abstained else None
+        facts = "\n".join(dict.fromkeys(" ".join(slot.text.split()) for slot in best))
         return Answer(
             question=question,
-            kind="none" if abstained else "facts",
-            answer=text,
-            short=text,
-            confidence=None,
+            kind="none" if abstained else "facts" if promised else "statement",
+            answer=None if abstained else value or facts,
+            short=value,
+            shown="answer" if promised else "passage",
+            confidence=confidence,
             abstained=abstained,
-            candidates=() if abstained else tuple(candidates),
+            candidates=tuple(candidates),
             evidence=_evidence(paths, slots, top_k),
             hops=tuple(
                 Hop(
@@ -127,9 +140,20 @@ class FactAnswers:
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    def _batch(self, question: str) -> FactBatch | None:
+    def _confidence(
+        self, linked: LinkedQuestion, weight: float, path: Sequence[Slot], *, unseen: bool
+    ) -> float:
+        """How likely the answer at the end of a path is right, lower for what training lacked."""
+        asked = asked_stems(linked)
+        known = self.rule.words.union(*(content_stems(slot.relation) for slot in path))
+        unknown = len(asked - known) / len(asked) if asked and self.rule.words else 0.0
+        misspelled = any(
+            " ".join(linked.words[one.start : one.end]) not in one.names for one in linked.mentions
+        )
+        return self.rule.confidence(weight, unknown, unseen, misspelled)
+
+    def _batch(self, linked: LinkedQuestion) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self.store.facts.subjects)
         names = {name for mention in linked.mentions for name in mention.names}
         entities = self.store.facts.subjects(names)
         chains = self.model.chains(linked, entities)

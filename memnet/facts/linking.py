@@ -1,11 +1,10 @@
 """Entity linking: the names of a question that the memory knows facts about."""
 
-import string
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from memnet.text.names import is_name, normalise
+from memnet.text.names import edits, is_name, normalise, stems
 
 _MAX_NAME_WORDS = 12
 _MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
@@ -15,7 +14,7 @@ _MAX_MISSPELLED_WORDS = 4  # Max. words of a name that may be misspelled
 _MISSPELLED_LENGTH = range(5, 61)
 # Runs of words that are tried, so that a question of unknown words comes to an end.
 _MAX_MISSPELLED = 200
-_CHARACTERS = string.ascii_lowercase + string.digits + " "
+_STEM_LETTERS = 5
 
 Span = tuple[int, int]  # First word, and the word after the last
 # Filters normalised names by those that the memory knows.
@@ -36,6 +35,18 @@ class LinkedQuestion(NamedTuple):
 
     words: tuple[str, ...]  # Normalised
     mentions: tuple[Mention, ...]  # In order of appearance; they don't overlap
+
+
+def asked_stems(linked: LinkedQuestion) -> frozenset[str]:
+    """The stems of the words of a question beside the names in it."""
+    named = {word for one in linked.mentions for word in range(one.start, one.end)}
+    rest = (word for index, word in enumerate(linked.words) if index not in named)
+    return content_stems(" ".join(rest))
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words that say what is asked: "who" and "the" say nothing."""
+    return frozenset(one for one in stems(text, _STEM_LETTERS) if is_name(one))
 
 
 def link(question: str, lookup: Lookup) -> LinkedQuestion:
@@ -80,17 +91,6 @@ def _misspelled(words: tuple[str, ...], lookup: Lookup) -> list[Mention]:
     spans = _spans(words, _MAX_MISSPELLED_WORDS)
     possible = (run for run in spans if len(run) in _MISSPELLED_LENGTH and is_name(run))
     for run in islice(possible, _MAX_MISSPELLED):
-        if found := sorted(lookup(_edits(run))):
+        if found := sorted(lookup(edits(run))):
             return [Mention(*spans[run], dict.fromkeys(found, 1 / len(found)))]
     return []
-
-
-def _edits(word: str) -> set[str]:
-    """Everything one edit away (Damerau 1964): deletion, transposition, substitution, insertion."""
-    splits = [(word[:index], word[index:]) for index in range(len(word) + 1)]
-    return {
-        *(left + right[1:] for left, right in splits if right),
-        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
-        *(left + char + right[1:] for left, right in splits if right for char in _CHARACTERS),
-        *(left + char + right for left, right in splits for char in _CHARACTERS),
-    } - {word}

@@ -29,14 +29,41 @@ KIND = "facts"  # Kind of the model, as its description gives it
 # Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but one
 # that leads nowhere must not rule out everything.
 _UNREACHED = 1e-3
+_EPSILON = 1e-4
+_MAX_LOGIT = 30.0
+# What is taken from the log-odds of an answer for what training did not know.
+_UNKNOWN, _UNSEEN, _MISSPELLED = 5.0, 1.5, 1.0
 _MAX_ENCODED = 100_000  # Width of an encoded token
 
 
 class AnswerRule(NamedTuple):
-    """Which of the reached entities are answers."""
+    """Which of the reached entities are answers, and how likely the best is right."""
 
     threshold: float  # An entity is one when its weight is at least this share of the largest
-    floor: float  # The model abstains where the largest weight is below this
+    # The log-odds that the best is right: shift + scale * the log-odds of its weight (Platt 1999)
+    scale: float
+    shift: float
+    # Stems of the training questions beside names: what else is asked for is unknown
+    words: frozenset[str] = frozenset()
+
+    def confidence(self, weight: float, unknown: float, unseen: bool, misspelled: bool) -> float:
+        """The probability, 0..1, that the best entity is right.
+
+        Args:
+            weight: of the entity, the probability of the chain that leads to it.
+            unknown: share of the question's content words that nothing in training had.
+            unseen: whether a relation on the way was unseen in training.
+            misspelled: whether a name of the question was linked by a similar spelling.
+        """
+        penalty = _UNKNOWN * unknown + _UNSEEN * unseen + _MISSPELLED * misspelled
+        logit = self.shift + self.scale * log_odds(weight) - penalty
+        return 1 / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
+
+
+def log_odds(weight: float) -> float:
+    """The log-odds of a weight, 0..1, which is kept from its bounds."""
+    clipped = min(max(weight, _EPSILON), 1 - _EPSILON)
+    return math.log(clipped / (1 - clipped))
 
 
 class Chain(NamedTuple):
@@ -202,7 +229,7 @@ def save_fact_model(
         "relations": model.relations,
         "common_names": sorted(model.common_names),
         "unused_names": sorted(model.unused_names),
-        "rule": rule._asdict(),
+        "rule": {**rule._asdict(), "words": sorted(rule.words)},
         "trained": dict(notes),
     }
     save_checkpoint(folder, MODEL, arrays_of(model.state_dict()), description)

@@ -6,6 +6,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from memnet.encoders import TokenEncoder, TokenStates, token_encoder
 from memnet.errors import InputError
 from memnet.facts.hops import FactModelConfig, Facts, Outgoing, RelationKeys, expand_ranges
-from memnet.facts.linking import LinkedQuestion, link
+from memnet.facts.linking import LinkedQuestion, asked_stems, link
 from memnet.facts.model import (
     KIND,
     AnswerRule,
@@ -24,10 +25,12 @@ from memnet.facts.model import (
     FactScores,
     fact_batch,
     grouped_softmax,
+    log_odds,
     save_fact_model,
 )
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.learning.evaluation import Question
+from memnet.learning.logistic import fit_logistic
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
@@ -144,14 +147,11 @@ _BUDGET = 4000
 # Weight in the loss of an answer that no hop reaches: it keeps logarithms finite.
 _MIN_WEIGHT = 1e-3
 _UNUSED_SHARE = 0.02  # A common name whose importance in no dev question is as large is unused
-# Half this quantile of the weights of right answers to dev questions is the floor of answers. Half,
-# for the weight of a right answer differs: a way back to its own start is discounted.
-_FLOOR_QUANTILE = 0.01
-_MAX_FLOOR = 0.1
 _UPDATES = 3000
 # The number of epochs is what makes ``_UPDATES``, within these bounds.
 _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
 _WARM_UP = 100
+_MIN_FITTED = 10  # Dev questions from which confidence is fitted
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
@@ -216,6 +216,7 @@ def train_facts(
         notes = {
             **identity,
             "encoder": memory.encoder.fingerprint,
+            "date": date.today().isoformat(),
             "training": config.model_dump(),
             "epoch": report.epoch,
         }
@@ -261,7 +262,8 @@ class FactTask:
         self._encoded = encode_texts(
             token_encoder(encoder), [*self._train, *self._dev], on_progress
         )
-        self.rule = AnswerRule(0.5, 0.0)
+        self._words = frozenset(one for names in linked[: len(train)] for one in asked_stems(names))
+        self.rule = AnswerRule(0.5, 1.0, 0.0, self._words)
         no_name = sum(not example.chains for example in all_train)
         # Report of the last epoch.
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
@@ -290,7 +292,7 @@ class FactTask:
 
         Also fits the rule of answers and the unused names, and sets the latest report.
         """
-        right_weights: list[float] = []
+        best: list[tuple[float, bool]] = []  # Largest weight, and whether it is of a right answer
         right_hops: list[bool] = []
         largest: dict[str, float] = {}  # Largest importance of each name
         f1 = torch.zeros(len(_THRESHOLDS))
@@ -306,8 +308,9 @@ class FactTask:
             for row, example in enumerate(examples):
                 found = scores.question == row
                 entities, weights = scores.entity[found], scores.weight[found]
-                if len(weights) and int(entities[weights.argmax()]) in example.answers:
-                    right_weights.append(float(weights.max()))
+                if len(weights):
+                    is_right = int(entities[weights.argmax()]) in example.answers
+                    best.append((float(weights.max()), is_right))
                 answers = torch.tensor(example.answers, dtype=torch.int64)
                 f1 += _f1(entities, weights, answers, len(set(example.question.answers)))
                 if example.question.hops is not None:
@@ -315,13 +318,12 @@ class FactTask:
                     main = int(trace.importance.masked_fill(others, -math.inf).argmax())
                     hops = int(trace.halting[main].argmax()) + 1
                     right_hops.append(hops == example.question.hops)
-        floor = torch.tensor(right_weights or [0.0]).quantile(_FLOOR_QUANTILE).item() / 2
-        self.rule = AnswerRule(_THRESHOLDS[int(f1.argmax())], min(_MAX_FLOOR, floor))
+        self.rule = AnswerRule(_THRESHOLDS[int(f1.argmax())], *_platt(best), self._words)
         self.model.unused_names = frozenset(
             name for name in self.model.common_names if largest.get(name, 1.0) < _UNUSED_SHARE
         )
         questions = max(1, len(self._dev))
-        error = 1 - len(right_weights) / questions
+        error = 1 - sum(is_right for _, is_right in best) / questions
         self.latest = self.latest._replace(
             hits_at_1=1 - error,
             f1=float(f1.max()) / questions,
@@ -351,6 +353,20 @@ def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tens
     weight = torch.where(is_reached, scores.weight[index], _MIN_WEIGHT)
     log_share = weight.log() - total.clamp(min=_MIN_WEIGHT).log()[question]
     return -(log_share * target).sum() / len(answers)
+
+
+def _platt(best: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Scale and shift of the log-odds of the largest weights, some of them of right answers.
+
+    Source: Platt 1999, section 2.2: targets short of 0 and 1, which a few dev questions don't show.
+    """
+    right = sum(is_right for _, is_right in best)
+    targets = {True: (right + 1) / (right + 2), False: 1 / (len(best) - right + 2)}
+    features = [(1.0, log_odds(weight)) for weight, _ in best]
+    if len(features) < _MIN_FITTED:
+        return 1.0, 0.0
+    shift, scale = fit_logistic(features, [targets[is_right] for _, is_right in best])
+    return max(0.0, scale), shift
 
 
 def _f1(entities: Tensor, weights: Tensor, answers: Tensor, count: int) -> Tensor:

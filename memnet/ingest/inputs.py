@@ -49,6 +49,7 @@ from memnet.types import Document, Fact, Message
 _STDIN = "standard input"
 _DIGEST_BYTES = 2**20  # of a file that are read at a time
 _HEAD_BYTES = 2**16  # at the start of a file by which stories are told from other texts
+_MAX_BAD_LINES = 10_000  # at the start of a file that are held back until one is good
 _MAX_DEPTH = 50  # of lists and objects in metadata
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
@@ -188,7 +189,10 @@ class InputReader:
             if self._is_known(origin, digest):
                 self.kinds[known.title] += 1
                 return
-            for item in self._checked(self._load(path, known), origin):
+            loaded: Iterable[Parsed | Problem] = self._load(path, known)
+            if known in (JSON_LINES, FACT_TABLE):
+                loaded = _first_of_many(loaded)
+            for item in self._checked(loaded, origin):
                 complete = complete and not isinstance(item, Problem)
                 read += not isinstance(item, Problem)
                 yield item
@@ -326,6 +330,23 @@ def _is_deeper(value: object, levels: int) -> bool:
         return False
     parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
     return not levels or any(_is_deeper(part, levels - 1) for part in parts)
+
+
+def _first_of_many(lines: Iterable[Parsed | Problem]) -> Iterator[Parsed | Problem]:
+    """The same, but one problem for all lines if none can be used: the file is of another kind."""
+    rest = iter(lines)
+    begun: list[Parsed | Problem] = []
+    for item in rest:
+        begun.append(item)
+        if not isinstance(item, Problem) or len(begun) == _MAX_BAD_LINES:
+            break
+    else:
+        if len(begun) > 1 and isinstance(first := begun[0], Problem):
+            what = f"{first.what}; none of its other {len(begun) - 1:,} lines can be used either"
+            yield replace(first, what=what)
+            return
+    yield from begun
+    yield from rest
 
 
 def _fact_lines(

@@ -20,6 +20,7 @@ from typing import BinaryIO, cast
 from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
+from memnet.loaders.package import ENCRYPTED
 from memnet.loaders.reading import read_source
 from memnet.loaders.signatures import HEAD, recognise, skip_reason
 
@@ -32,7 +33,7 @@ _BROKEN = (
     NotImplementedError, RuntimeError, LookupError, AssertionError,
 )  # fmt: skip
 _LEFT_OUT = frozenset({"__MACOSX"})  # folders of an archiver's own, besides the hidden ones
-_ENCRYPTED, _UTF_8 = 0x1, 0x800  # flags of a member of a zip file
+_UTF_8 = 0x800  # flag of a member of a zip file
 # Formats of Office files by the folder that holds the document.
 _OOXML = {"word/": "docx", "ppt/": "pptx", "xl/": "sheets"}
 _OPENDOCUMENT = "application/vnd.oasis.opendocument."
@@ -228,7 +229,7 @@ def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
         # ``info.is_dir`` fails on an empty name.
         if not info.filename.endswith("/") and not stat.S_ISLNK(info.external_attr >> 16):
             opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
-            encrypted = bool(info.flag_bits & _ENCRYPTED)
+            encrypted = bool(info.flag_bits & ENCRYPTED)
             name = info.filename
             if not info.flag_bits & _UTF_8:  # macOS writes UTF-8 without the flag
                 with suppress(UnicodeError):

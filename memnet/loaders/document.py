@@ -10,6 +10,7 @@ BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "qu
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Neighbours of these kinds are separated by a line break, all others by an empty line.
+_MAX_LEVEL = 100  # of a block: each level indents the text of an item, and damaged files have any
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
 
 
@@ -221,7 +222,7 @@ class DocumentBuilder:
         links: Iterable[str],
         cells: tuple[Cell, ...],
     ) -> None:
-        text = well_formed(text)
+        text, level = well_formed(text), min(level, _MAX_LEVEL)
         links, self._links = (*self._links, *links), ()
         place = self.place if place is None else place
         separator = self._separator(kind)

@@ -102,8 +102,10 @@ _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "pandoc:asciidoc"),
+    Format("calendar", "calendars", (".ics", ".ical"), "cards"),
     Format("chat", "chats", (), "chats.transcripts:chat"),
     Format("code", "source code files", _CODE, "code.source"),
+    Format("contacts", "contacts", (".vcf", ".vcard"), "cards"),
     Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
     Format("docbook", "DocBook files", (".dbk", ".docbook"), "pandoc:docbook"),

@@ -25,6 +25,7 @@ PROTECTED = (
     "is protected with a password; expected a file that opens without one: save it without its "
     "password"
 )
+ENCRYPTED = 0x1  # flag of a member of a zip file
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 _OLE2 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -89,6 +90,8 @@ class Package:
         info = self._members.get(part) or self._lower.get(part.lower())
         if info is None:
             return None
+        if info.flag_bits & ENCRYPTED:
+            raise InputError(PROTECTED)
         limit = min(MAX_PART, self._left)
         try:
             with self._zip.open(info) as file:
@@ -157,7 +160,10 @@ class OfficePackage(Package):
         parts = self.related("", "officeDocument")
         root = self.xml(parts[0]) if parts else None
         if root is None:
-            raise InputError(f"is a zip package without a document in it; expected {what}")
+            raise InputError(
+                f"is a zip package without a document in it; expected {what}: give it the suffix "
+                "of what it is"
+            )
         if local(root) != root_name:
             raise InputError(
                 f"holds a {local(root)!r}; expected {what}: give it the suffix of what it is"

@@ -24,6 +24,7 @@ _MAX_OUTPUT = 256 << 20  # bytes of HTML
 _SECONDS, _SECONDS_OF_PART, _SECONDS_OF_PARTS = 20.0, 3.0, 40.0
 _TOO_OLD = (2, 6, 21)  # statuses: unknown options and formats
 _HEAP_EXHAUSTED = 251
+_XML = frozenset({"docbook", "fb2", "jats"})
 _ADVICE = "pip install 'memnet[pandoc]', or install pandoc 3.8 or later"
 # Lines before which a text can be cut into two.
 _HEADINGS = {
@@ -54,7 +55,7 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     """The document that pandoc reads; ``name`` is that of the format, as pandoc calls it."""
     if name == "man" and re.search(rb"^[.] *Dt\s", file.data, re.MULTILINE):
         name = "mdoc"
-    data = file.data
+    data = _text(file.data, name)
     if name in _CHANGES:
         data = _CHANGES[name][0].sub(_CHANGES[name][1], data)
     if name == "org":
@@ -64,11 +65,19 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     except _PandocError:
         if name not in _HEADINGS:
             raise
-        markup = "".join(_parts(decode(data), name))
+        markup = "".join(_parts(data.decode(), name))
     builder = DocumentBuilder()
     markup = _OTHER_FILE.sub('href="', markup)
     page = html.add(builder, _TITLE_BLOCK.sub("", markup), whole=True, max_heading=file.max_title)
     yield file.document(builder, page.title[: file.max_title], page.metadata)
+
+
+def _text(data: bytes, name: str) -> bytes:
+    """A file in UTF-8, which pandoc expects; raises InputError if it is binary."""
+    if name == "rtf":  # ASCII, and pictures in between
+        return data
+    # XML says its encoding as HTML does.
+    return (html.decode if name in _XML else decode)(data).encode("utf-8", "replace")
 
 
 def executable() -> str:
@@ -123,6 +132,7 @@ def _html(data: bytes, name: str, seconds: float) -> str:
             )
         except OSError as error:
             raise InputError(f"pandoc does not start ({error.strerror}); {_ADVICE}") from error
+        end = monotonic() + seconds
         timer = Timer(seconds, process.kill)
         timer.start()
         try:
@@ -133,11 +143,13 @@ def _html(data: bytes, name: str, seconds: float) -> str:
         finally:
             timer.cancel()
         said.seek(0)
-        message = said.read(1000).decode("utf-8", "replace").partition("\n")[0]
+        message = " ".join(said.read(1000).decode("utf-8", "replace").split())
     if len(output) > _MAX_OUTPUT:
         raise InputError(f"makes more than {_MAX_OUTPUT:,} bytes of HTML; split it")
     if process.returncode == _HEAP_EXHAUSTED:
         raise _PandocError(f"takes pandoc more than {_MEMORY} of memory to read; split it")
+    if process.returncode < 0 and monotonic() < end:
+        raise _PandocError(f"ends pandoc (signal {-process.returncode}); it may be damaged")
     if process.returncode < 0:
         raise _PandocError(f"takes pandoc more than {seconds:g} s to read; split it")
     if process.returncode in _TOO_OLD:

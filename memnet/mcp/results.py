@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from memnet.text.citations import source_url
-from memnet.types import AnswerKind, Change, Evidence, Shown, Source, SourceKind
+from memnet.types import AnswerKind, Change, Copy, Evidence, Shown, Source, SourceKind
 
 
 class Passage(BaseModel):
@@ -19,6 +19,7 @@ class Passage(BaseModel):
     start: int
     end: int
     score: float
+    copies: list[Copy]  # other sources that say the same
 
     @classmethod
     def of(cls, item: Evidence) -> "Passage":
@@ -26,6 +27,7 @@ class Passage(BaseModel):
         return cls(
             id=item.source,
             url=source_url(item.source, item.metadata),
+            copies=list(item.copies),
             **item.model_dump(include={"title", "text", "place", "start", "end", "score"}),
         )
 

@@ -25,18 +25,22 @@ from memnet.reader.passages import (
 )
 from memnet.reader.quotes import (
     AttendedUnit,
+    Beside,
     Quotation,
     attend_units,
     kind_shown,
     may_be_list,
+    may_be_steps,
     most_attended,
     quote,
     quote_around,
     quote_candidates,
     with_close_unit,
+    with_rest,
 )
-from memnet.reader.spans import Reading
-from memnet.text.english import is_foreign
+from memnet.reader.rivals import weigh_rivals
+from memnet.reader.spans import Reading, Span
+from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
 
@@ -57,6 +61,7 @@ _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|mu
 _NUMBER = re.compile(r"\d")
 # Kinds whose answer is a quotation, whether there is a short one in it or not.
 _QUOTED = ("definition", "statement", "list", "steps")
+_ASKS_FOR_STEPS = 0.5  # Probability of steps from which no part of the question gives a value
 _MIN_SHORT = 0.1  # Probability of a span to be given as the short answer of such a quotation
 
 
@@ -76,11 +81,16 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
+    # Shown before the quotations, in which it does not stand, if they are promised to answer: the
+    # day of a message, a number, or what was computed from them
+    added: str = ""
 
     @property
     def shown(self) -> str:
         """What a person reads; "" without candidates."""
         text = "\n".join(quotation.text for quotation in self.quotes)
+        if self.promised:
+            text = f"{self.added}{text}"
         if not self.candidates:
             return ""
         if self.kind in ("yes", "no") and self.promised:
@@ -97,13 +107,14 @@ def predict_spans(
     further: Reading | None = None,
     compared: Compared | None = None,
     rules: bool = True,
+    beside: Beside | None = None,
 ) -> Prediction:
     """Answers from what was read of ``passages``, best first.
 
     Each span counts as much as the hops attended to its passage. What is read ``further`` after
     parts of the question were ``resolved`` competes with what is read right away, by the
     probability of its parts; so does the outcome of a comparison. With ``rules`` of English what
-    the passages deny is left out.
+    the passages deny is left out. A list that goes on ``beside`` its passage is shown as a whole.
 
     Source: Clark and Gardner 2018 (several passages under one softmax); weighting what is read by
     attention is the read of Miller et al. 2016, equation 3, with spans for values.
@@ -111,7 +122,8 @@ def predict_spans(
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
     named = named_units(question, passages)
-    found = list(_attended(reading, passages, 1 - last.probability if last else 1.0, named))
+    read = weigh_rivals(question, reading.spans, [item.passage for item in passages])
+    found = list(_attended(read, passages, 1 - last.probability if last else 1.0, named))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
     attested = 1.0
@@ -126,15 +138,22 @@ def predict_spans(
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
     attended = attend_units(reading, passages, named)
-    kind = _kind(best, reading, bool(resolved) or compared is not None, attended)
+    kind = _kind(best, reading, bool(resolved) or compared is not None, attended, passages)
     most = most_attended(attended, passages, _MAX_UNITS)
     short = best[:1]
     if kind in _QUOTED:
         best = quote_candidates(kind, attended, passages)
     support = _support(question, best, compared, passages, others)
     quotes = _quotes(kind, best, attended, passages, others)
+    if kind in ("list", "steps") and beside is not None:
+        quotes = with_rest(quotes, beside)
+        support = tuple(
+            {one.slot.id: one for one in (*support, *(q.item for q in quotes))}.values()
+        )
     if kind in _QUOTED:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
+    if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
+        short = ()  # all of them answer
     signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)
     shown = kind_shown(kind, quotes)
@@ -176,17 +195,21 @@ def _kind(
     reading: Reading,
     in_parts: bool,
     attended: Sequence[AttendedUnit],
+    passages: Sequence[RankedSlot],
 ) -> AnswerKind:
     """The kind of the best answer; what was read in parts, or compared, is a value.
 
     Most training sets don't tell a list from other quotations, so the network sometimes takes
     sentences for one: a list needs an item, a row or a line.
     """
-    if not candidates:
-        return "none"
-    best = candidates[0]
-    if best.evidence is None and best.text in ("yes", "no"):
+    best = candidates[0] if candidates else None
+    if best is not None and best.evidence is None and best.text in ("yes", "no"):
         return "yes" if best.text == "yes" else "no"
+    steps = attended and reading.kinds.get("steps", 0.0) > _ASKS_FOR_STEPS
+    if steps and (best is None or may_be_steps(attended, passages)):
+        return "steps"
+    if best is None:
+        return "none"
     if in_parts or not reading.kinds:
         return "value"
     kinds = sorted(reading.kinds, key=lambda kind: -reading.kinds[kind])
@@ -217,13 +240,15 @@ def _quotes(
 
 
 def _attended(
-    reading: Reading, passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
+    spans: Sequence[Span], passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
 ) -> Iterator[Candidate]:
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
-    for span in reading.spans:
-        own = weight * passages[span.passage].attention / highest
-        if named is not None and not named.hold(span.passage, span.start, span.end):
+    for span in spans:
+        item = passages[span.passage]
+        own = weight * item.attention / highest
+        other = named is not None and not named.hold(span.passage, span.start, span.end)
+        if other or item.leads_elsewhere(span.start):
             own *= _UNLIKELY
         yield span_candidate(span, passages, own)
 
@@ -318,16 +343,20 @@ def judged(
     """A prediction with its confidence, if there is a calibration, and how it may be shown.
 
     It is shown at all from ``threshold`` on, and as an answer from ``promise``, None for that of
-    the calibration. Without one the probability that the passages hold an answer is compared.
+    the calibration. What has a confidence of its own, as a cell, keeps it. Without either the
+    probability that the passages hold an answer is compared.
     """
-    signals = prediction.signals
-    if signals is None:
+    signals, confidence = prediction.signals, prediction.confidence
+    if signals is None and confidence is None:
         return prediction
-    confidence = None if calibration is None else calibration.confidence(signals)
+    if signals is not None and calibration is not None:
+        confidence = calibration.confidence(signals)
     if confidence is not None and prediction.outcome is not None:
         # A comparison has a probability of its own: what it looked up was read right.
         confidence = max(confidence, min(1.0, prediction.outcome))
-    certainty = signals.answerable if confidence is None else confidence
+    certainty = confidence
+    if certainty is None:
+        certainty = signals.answerable if signals is not None else 0.0
     if promise is None:
         promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
     return prediction._replace(

@@ -56,16 +56,16 @@ def named_units(question: str, passages: Sequence[RankedSlot]) -> NamedUnits | N
 def _held(asked: frozenset[str], item: RankedSlot) -> list[tuple[tuple[int, int], frozenset[str]]]:
     """The span of each unit of a passage, and the codes of a question that it is about."""
     text, title = item.slot.text, asked & codes_of(item.slot.title)
-    shapes = frozenset(map(_shape, asked))
+    shapes = frozenset(map(shape_of, asked))
     found, about = [], frozenset[str]()
     for unit in units(text):
         own = codes_of(text[unit.start : unit.end])
-        if any(_shape(code) in shapes for code in own):
+        if any(shape_of(code) in shapes for code in own):
             about = asked & own
         found.append(((unit.start, unit.end), about | title))
     return found
 
 
-def _shape(code: str) -> str:
+def shape_of(code: str) -> str:
     """Its letters and digits by kind: "aaa-999" of "pol-358"."""
     return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", code))

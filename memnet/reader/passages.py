@@ -1,15 +1,17 @@
 """Passages as readers see them: slots that hops ranked, and which of them are about a name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from memnet.reader.borders import with_borders
+from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
 from memnet.text.citations import place_in_time, place_of
-from memnet.text.english import sentences
+from memnet.text.english import query_terms, sentences, units
 from memnet.text.names import normalise, title_symbols, without_brackets
-from memnet.types import Candidate, Evidence
+from memnet.types import Candidate, Copy, Evidence
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,29 @@ class RankedSlot:
     similarity: float  # Cosine of the slot's key and the question
     attention: float  # Weight of the slot in the attention of the hop that ranked it, 0..1
     hop: int  # The first hop, counted from 1, that ranked the slot as evidence
+    copies: tuple[Slot, ...] = ()  # Passages of other sources that say the same
+    contents: tuple[tuple[int, int], ...] = ()  # Spans of its text that only lead elsewhere
 
     @property
     def passage(self) -> Passage:
         """The slot as input of a reader."""
         return Passage(self.slot.title, self.slot.text)
 
+    def leads_elsewhere(self, start: int) -> bool:
+        """Whether what starts at a character of its text is an entry of contents."""
+        return any(first <= start < last for first, last in self.contents)
+
     @cached_property
     def normalised_text(self) -> str:
         """The slot's text, normalised as names are."""
         return normalise(self.slot.text)
+
+    @cached_property
+    def normalised_units(self) -> frozenset[str]:
+        """The units of the slot's text but its headings, normalised as names are."""
+        text = self.slot.text
+        own = (text[one.start : one.end] for one in units(text) if not is_heading(text, one))
+        return frozenset(name for name in map(normalise, own) if name)
 
     @cached_property
     def sentence_spans(self) -> list[tuple[int, int]]:
@@ -48,12 +63,71 @@ class RankedSlot:
         return title_symbols(self.slot.title)
 
 
+_MAX_COMPARED = 60  # Slots, the best ones, that are compared with each other
+_PIECE = 24  # Characters
+
+
+def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
+    """Slots of which no two of different sources say the same, in their order.
+
+    A passage whose sentences all stand in another one is a copy of it; what is left is the longer
+    one, with the attention of the better. Messages and statements are none: who says them, and
+    when, is a part of what they say. Passages whose titles tell them apart by a word of the
+    question stay apart, too.
+    """
+    asked = frozenset(map(normalise, query_terms(question)))
+    merged: list[RankedSlot] = []
+    for item in ranked[:_MAX_COMPARED]:
+        slot = item.slot
+        may_be_copy = slot.kind == "passage" and not slot.has_usage and slot.told is None
+        same = next(
+            (n for n, one in enumerate(merged) if may_be_copy and _say_the_same(asked, one, item)),
+            None,
+        )
+        if same is None:
+            merged.append(item)
+            continue
+        better = merged[same]
+        if item.normalised_units <= better.normalised_units:
+            merged[same] = replace(better, copies=(*better.copies, slot))
+        else:
+            merged[same] = replace(
+                item, score=better.score, attention=better.attention, hop=better.hop,
+                similarity=max(item.similarity, better.similarity),
+                copies=(better.slot, *better.copies),
+            )  # fmt: skip
+    return [*merged, *ranked[_MAX_COMPARED:]]
+
+
+def _say_the_same(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> bool:
+    """Whether one of two passages of different sources holds all that the other says."""
+    if one.slot.source == other.slot.source:
+        return False
+    shorter, longer = sorted((one.normalised_text, other.normalised_text), key=len)
+    # Pieces first: the units of most passages are not looked for.
+    pieces = [shorter[n : n + _PIECE] for n in (0, len(shorter) // 3, 2 * len(shorter) // 3)]
+    if sum(piece in longer for piece in pieces) < len(pieces) - 1:
+        return False
+    first, second = one.normalised_units, other.normalised_units
+    if not (first and second and (first <= second or second <= first)):
+        return False
+    titles = [asked & set(normalise(item.slot.title).split()) for item in (one, other)]
+    held = [set(item.normalised_text.split()) for item in (one, other)]
+    return not (titles[0] - titles[1] - held[1] or titles[1] - titles[0] - held[0])
+
+
 def may_hold_rows(text: str) -> bool:
     """Whether a text may hold rows of a table, or labelled cells."""
     return " | " in text or ("; " in text and ": " in text)
 
 
-def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = None) -> Evidence:
+def evidence_of(
+    slot: Slot,
+    score: float,
+    hop: int,
+    answer: Candidate | None = None,
+    copies: Sequence[Slot] = (),
+) -> Evidence:
     """A slot as public evidence; where the answer was read in it, its place is the answer's."""
     start, end = 0, len(slot.text)
     if answer is not None and answer.evidence == slot.id and answer.start is not None:
@@ -72,13 +146,23 @@ def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = N
         place=place_of(slot.places, start, end)
         if slot.told is None or slot.places  # a statement that a message made has those of it
         else place_in_time(slot.told, slot.valid_until),
+        copies=tuple(
+            Copy(
+                source=copy.source,
+                start=copy.start,
+                end=copy.end,
+                place=place_of(copy.places, 0, len(copy.text)),
+            )
+            for copy in copies
+        ),
     )
 
 
 def span_candidate(span: Span, passages: Sequence[RankedSlot], weight: float = 1.0) -> Candidate:
     """A span that was read in some passages as a candidate, placed in its source."""
     slot = passages[span.passage].slot
-    return slot_candidate(slot, span.start, span.end, weight * span.probability)
+    start, end = with_borders(slot.text, span.start, span.end)
+    return slot_candidate(slot, start, end, weight * span.probability)
 
 
 def slot_candidate(slot: Slot, start: int, end: int, score: float) -> Candidate:

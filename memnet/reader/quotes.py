@@ -7,31 +7,45 @@ its unit, a list with its items, the rest as the units that belong together.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from memnet.reader.codes import NamedUnits
 from memnet.reader.passages import RankedSlot
+from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
+from memnet.storage import Slot
 from memnet.text.english import Unit, units
+from memnet.text.names import normalise
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
+_MAX_SEQUENCE = 1500  # Characters of a list or procedure that is shown from the first to the last
 _JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
 _JOINED_VALUE = -2.0
 # Logit from which an item is quoted with the one beside it: a list is asked for as a whole.
 _JOINED_ITEM = -9.0
+_MAX_ITEM = 110  # Characters of the items of a list, in the mean, that is shown as a whole
 _APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
-# Share of the most attention to a unit from which the next one is shown as well. On 363 questions
-# about five collections that the reader had not learned from, what is shown answers 1.7 % more.
-_CLOSE = 0.3
+# Share of the most attention to a unit from which the next one is shown as well.
+_CLOSE = 0.5
+_CLOSE_IN_LIST = 0.3  # Its parts may stand in several passages
 _FLOOR = 1e-9
-_OTHER_CODE = 8.0  # Logits by which a unit about another code than the question's counts less
+# Logits by which a unit counts less that is about another code than the question's, or an entry of
+# contents.
+_OTHER = 8.0
+# Logits by which what is a step counts more, times the probability that steps are asked for.
+_STEP = 3.0
 _MANY = ("list", "steps")
 _MAX_CANDIDATES = 3
+
+
+# Gives the passage of the same source after a slot (1), or before it (-1); None without one.
+Beside = Callable[[Slot, int], Slot | None]
 
 
 class AttendedUnit(NamedTuple):
@@ -69,22 +83,30 @@ def attend_units(
 ) -> list[AttendedUnit]:
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
 
-    Where units are ``named`` by codes of the question, others have ``_OTHER_CODE`` less.
+    Where units are ``named`` by codes of the question, others have ``_OTHER`` less, and so have
+    entries of contents. Where steps are asked for, what is one in the passage that the reader
+    points to has more than what is said beside them.
 
     Source: Miller et al. 2016, equation 2 (key addressing), with the log of the attention to the
     passage added to the score.
     """
     highest = max((item.attention for item in passages), default=0.0) or 1.0
     own = [
-        one.logit
-        if named is None or named.hold(one.passage, one.unit.start, one.unit.end)
-        else one.logit - _OTHER_CODE
+        one.logit - _OTHER
+        if passages[one.passage].leads_elsewhere(one.unit.start)
+        or (named is not None and not named.hold(one.passage, one.unit.start, one.unit.end))
+        else one.logit
         for one in reading.units
     ]
     logits = [
         logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
         for one, logit in zip(reading.units, own, strict=True)
     ]
+    if logits:
+        best = reading.units[max(range(len(logits)), key=logits.__getitem__)].passage
+        text, step = passages[best].slot.text, _STEP * reading.kinds.get("steps", 0.0)
+        for n, one in enumerate(reading.units):
+            logits[n] += step * (one.passage == best and _is_step(text, one.unit))
     peak = max((0.0, *logits))
     scores = [math.exp(logit - peak) for logit in logits]
     total = math.exp(-peak) + sum(scores)
@@ -92,6 +114,11 @@ def attend_units(
         AttendedUnit(one.passage, one.unit, logit, score / total, one.words)
         for one, logit, score in zip(reading.units, own, scores, strict=True)
     ]
+
+
+def _is_step(text: str, unit: Unit) -> bool:
+    marker = marker_of(text, unit)
+    return marker is not None and marker.number is not None
 
 
 def most_attended(
@@ -136,6 +163,13 @@ def quote_candidates(
     return tuple(found)
 
 
+def may_be_steps(attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]) -> bool:
+    """Whether the most attended unit stands in a list or procedure."""
+    own, anchor = _most_attended_passage(attended)
+    text = passages[own[anchor].passage].slot.text if own else ""
+    return bool(own) and _sequence("steps", own, anchor, text) is not None
+
+
 def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
     own, anchor = _most_attended_passage(attended)
@@ -153,11 +187,19 @@ def _most_attended_passage(attended: Sequence[AttendedUnit]) -> tuple[list[Atten
 def with_close_unit(
     kind: AnswerKind, quotes: tuple[Quotation, ...], attended: Sequence[Quotation]
 ) -> tuple[Quotation, ...]:
-    """What is shown, with one more unit of any passage that has almost as much attention."""
+    """What is shown, with one more unit of any passage that has almost as much attention.
+
+    Nothing is added to steps or a list with marks, which are whole, nor what says the same.
+    """
+    marked = any(unit.kind == "item" for one in quotes for unit in units(one.text))
+    if kind == "steps" or (kind == "list" and marked):
+        return quotes
+    said = f" {normalise(' '.join(one.text for one in quotes))} "
+    share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
-        beside = not any(map(one.overlaps, quotes))
-        if beside and one.weight >= _CLOSE * attended[0].weight and len(one.text) <= limit:
+        beside = not any(map(one.overlaps, quotes)) and f" {normalise(one.text)} " not in said
+        if beside and one.weight >= share * attended[0].weight and len(one.text) <= limit:
             return (*quotes, one)
     return quotes
 
@@ -166,15 +208,15 @@ def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
     """The kind by what is shown: steps that are lines of code, or a single sentence."""
     if kind != "steps" or not quotes:
         return kind
-    kinds = {
+    kinds = [
         unit.kind
         for one in quotes
         for unit in units(one.item.slot.text)
         if unit.start < one.end and one.start < unit.end
-    }
-    if kinds == {"line"}:
+    ]
+    if set(kinds) == {"line"}:
         return "code"
-    return "steps" if "item" in kinds or len(quotes) > 1 else "statement"
+    return "steps" if "item" in kinds or len(kinds) > 1 else "statement"
 
 
 def quote_around(
@@ -199,21 +241,114 @@ def _pieces(
     kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, item: RankedSlot
 ) -> tuple[Quotation, ...]:
     """What is shown of the units of one passage, from the one at an index on."""
+    run = _sequence(kind, own, anchor, item.slot.text) if kind in _MANY else None
+    if run is not None:
+        return (_joined(own[run[0] : run[1] + 1], item),)
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE)
     start, end = own[anchor].unit.start, own[anchor].unit.end
     if end - start > limit:
         start, end = _cut(item.slot.text, (start, end), (start, start), limit)
         return (Quotation(item, start, end, own[anchor].weight),)
-    return tuple(
-        Quotation(
-            item,
-            own[run[0]].unit.start,
-            own[run[-1]].unit.end,
-            sum(own[n].weight for n in run),
-            tuple(word for n in run for word in own[n].words),
-        )
-        for run in _runs(_chosen(kind, own, anchor))
+    chosen = _chosen(kind, own, anchor)
+    headings = {n for n in chosen if is_heading(item.slot.text, own[n].unit)}
+    if anchor in headings and anchor + 1 < len(own):  # what stands under it answers
+        more = sorted({*chosen, anchor + 1})
+        chosen = more if _length(own, more) <= limit else chosen
+    runs = [_without_last(run, headings - {anchor}) for run in _runs(chosen)]
+    return tuple(_joined([own[n] for n in run], item) for run in runs if run)
+
+
+def _without_last(run: Sequence[int], headings: Collection[int]) -> Sequence[int]:
+    """Sorted numbers up to the last that is no heading: one that leads to nothing is not shown."""
+    kept = [n for n in run if n not in headings]
+    return [n for n in run if kept and n <= kept[-1]]
+
+
+def _joined(some: Sequence[AttendedUnit], item: RankedSlot) -> Quotation:
+    """Units that follow each other as one piece."""
+    return Quotation(
+        item,
+        some[0].unit.start,
+        some[-1].unit.end,
+        sum(one.weight for one in some),
+        tuple(word for one in some for word in one.words),
     )
+
+
+def _sequence(
+    kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: str
+) -> tuple[int, int] | None:
+    """First and last index of the list or procedure around a unit, as much as may be shown.
+
+    Long items say different things: a list of them is shown for steps only.
+    """
+    found = sequence_at(text, [one.unit for one in own], anchor)
+    if found is None:
+        return None
+    first, last = found
+    size = own[last].unit.end - own[first].unit.start
+    if kind == "list" and size > _MAX_ITEM * (last + 1 - first):
+        return None
+    while own[last].unit.end - own[first].unit.start > _MAX_SEQUENCE and first < last:
+        first, last = (first + 1, last) if anchor - first > last - anchor else (first, last - 1)
+    return first, last
+
+
+def with_rest(quotes: tuple[Quotation, ...], beside: Beside) -> tuple[Quotation, ...]:
+    """What is shown of a list, with the items of it that stand in slots before and after."""
+    if not quotes:
+        return ()
+    before = list(_rest(quotes[0], beside, -1, quotes))
+    after = list(_rest(quotes[-1], beside, 1, (*before, *quotes)))
+    return (*reversed(before), *quotes, *after)
+
+
+def _rest(
+    piece: Quotation, beside: Beside, step: int, shown: Sequence[Quotation]
+) -> Iterator[Quotation]:
+    """The items of a list in the slots that come next in one direction."""
+    characters = sum(len(one.text) for one in shown)
+    items = sum(map(_count_items, shown))
+    while True:
+        slot = piece.item.slot
+        whole = units(slot.text)
+        edge = whole[-1 if step > 0 else 0]
+        if not edge.start < piece.end or not piece.start < edge.end:
+            return
+        other = beside(slot, step)
+        found = [] if other is None else units(other.text)
+        if other is None or not found or not _belong(slot, whole, other, found, step):
+            return
+        index = 0 if step > 0 else len(found) - 1
+        first, last = sequence_at(other.text, found, index) or (index, index)
+        piece = Quotation(replace(piece.item, slot=other), found[first].start, found[last].end, 0.0)
+        characters += len(piece.text)
+        items += _count_items(piece)
+        if characters > _MAX_SEQUENCE or items > MAX_ITEMS:
+            return
+        yield piece
+
+
+def _count_items(piece: Quotation) -> int:
+    text = piece.text
+    return sum(marker_of(text, unit) is not None for unit in units(text))
+
+
+def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit], step: int) -> bool:
+    """Whether a list goes on from a slot in the one beside it."""
+    (earlier, last), (later, first) = (slot, own), (other, found)
+    if step < 0:
+        (earlier, last), (later, first) = (other, found), (slot, own)
+    marker = marker_of(later.text, first[0])
+    if marker is None:
+        return False
+    # A heading that was pointed to leads to a list; one at the end of what is before need not.
+    end = earlier.text[last[-1].end - 1]
+    if end == ":" or (step > 0 and introduces(earlier.text, last[-1])):
+        return marker.number in (None, 1)
+    # Bullets are alike: the later slot repeats what introduces the list in its title.
+    follows = any(marker.follows(one) for unit in last if (one := marker_of(earlier.text, unit)))
+    return follows and (marker.number is not None or " — " in later.title)
 
 
 def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[int]:
@@ -225,7 +360,7 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[
             (own[n].logit, n)
             for n in (first - 1, last + 1)
             if 0 <= n < len(own)
-            and own[n].logit >= _threshold(kind, own[n].unit)
+            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit)
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -247,9 +382,11 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold(kind: AnswerKind, unit: Unit) -> float:
+def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     if kind == "value":
         return _JOINED_VALUE
+    if (unit.kind == "row") != (anchor.kind == "row"):
+        return _APART  # what stands above or below a table is no part of it
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from memnet.encoders.hub import is_missing_folder
+from memnet.encoders.hub import hub_name, local_model
 from memnet.errors import DependencyError, ModelError, first_line
 from memnet.reader.spans import Passage, Reading, Span, best_spans
 from memnet.runtime.device import one_thread_each
@@ -17,8 +17,8 @@ _WINDOW_TOKENS, _STRIDE = 384, 128
 _MAX_SPAN_TOKENS = 30
 _MAX_SPANS = 20
 _EXPECTED = (
-    "expected 'spans', 'sentences', a folder that 'memnet train reader' made, or the name or "
-    "folder of an extractive model"
+    "expected 'spans', 'sentences', a folder that 'memnet train reader' made, an extractive model "
+    "by its folder or name in the hub's cache, or hub:ORG/NAME to fetch one"
 )
 
 
@@ -33,8 +33,10 @@ class NamedReader:
     def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
         """Load the model; DependencyError without transformers, ModelError without such a model."""
         shown = os.fspath(name)
-        if is_missing_folder(name):
-            raise ModelError(f"there is no reader folder {shown!r}; {_EXPECTED}")
+        fetched = hub_name(name)
+        source = fetched or local_model(name)
+        if source is None:
+            raise ModelError(f"the reader {shown!r} is not on this machine; {_EXPECTED}")
         try:
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
         except ImportError as error:
@@ -43,8 +45,12 @@ class NamedReader:
                 "pip install 'memnet[models]'"
             ) from error
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(shown, use_fast=True)
-            self._model: Any = AutoModelForQuestionAnswering.from_pretrained(shown).eval()
+            only_local = {"local_files_only": fetched is None}
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(
+                source, use_fast=True, **only_local
+            )
+            made = AutoModelForQuestionAnswering.from_pretrained(source, **only_local)
+            self._model: Any = made.eval()
             self._model.to(device)
         except Exception as error:  # the library raises all kinds of them
             raise ModelError(

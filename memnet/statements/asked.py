@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.reader.codes import codes_of
 from memnet.statements.judge import columns_of
 from memnet.statements.parsing import parse_sentence
 from memnet.statements.reading import FORMS, AnswerForm, StatementReading
@@ -23,7 +24,6 @@ _BEFORE = re.compile(
     r"\b(?:previous|previously|former|formerly|used to)\b|\b(?:before|earlier)\W*\Z", re.IGNORECASE
 )
 _AFTER = 0.1  # What counts that holds, beside what has ended, for a question about what was before
-_CODE = re.compile(r"\b(?=\w*\d)\w+\b")
 _OWNED = re.compile(r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+(?: \w+){0,3})")
 _MINE = re.compile(r"(?:my|our) ", re.IGNORECASE)
 
@@ -37,14 +37,10 @@ def without_others(question: str, told: Sequence[Told], moment: float) -> list[T
     kept = [one for one in told if not _is_mine(question, one)]
     if times_in(question, local_time(moment).date()):
         return kept
-    codes = set(_CODE.findall(question.casefold()))
-    if not any(codes and codes <= _codes(one.subject) for one in kept):
+    codes = codes_of(question)
+    if not any(codes and codes <= codes_of(one.subject) for one in kept):
         return kept
-    return [one for one in kept if not (other := _codes(one.subject)) or other & codes]
-
-
-def _codes(text: str) -> set[str]:
-    return set(_CODE.findall(text.casefold()))
+    return [one for one in kept if not (other := codes_of(one.subject)) or other & codes]
 
 
 def _is_mine(question: str, one: Told) -> bool:

@@ -45,9 +45,7 @@ class StatementMemory:
         self._rules = ParserAndJudge(parser or rules.parser, judge or rules.judge)
         # Rules alone for messages, thousands at once: the network would take as long as all else.
         own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
-        # Learns from messages; None where that is switched off.
-        learner = Learner(store, encode, config.tell, own)
-        self.learn = learner.prepare if config.messages.learn else None
+        self.learn = Learner(store, encode, config.tell, own).prepare  # From messages
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""

@@ -19,7 +19,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -248,7 +248,8 @@ def _write(connection: Connection, path: Path, models: ModelFolders, uploads: Up
             f"the bundle {path} can't be written ({error.strerror or error}); choose another path"
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # of a folder that can't be written, where there is none
+            part.unlink()
     return head
 
 

@@ -21,6 +21,9 @@ from memnet.storage.place import DATABASE
 
 # What a store may own: a model of its facts, and one that searches its documents.
 MODEL_NAMES = ("facts", "text")
+# End of the name of a model that is kept beside the one in use: trained and not better, or the one
+# before. It is the machine's own: bundles leave it out.
+ASIDE = "-aside"
 _MODELS, _UPLOADS = "models", "uploads"
 _MODEL_FILE = re.compile(r"model(?:\.json|-[0-9a-f]{12}\.safetensors)")
 _MODEL_MEMBER = re.compile(rf"{_MODELS}/(?:{'|'.join(MODEL_NAMES)})/{_MODEL_FILE.pattern}")
@@ -54,6 +57,24 @@ class ModelFolders:
     def names(self) -> tuple[str, ...]:
         """The models that are there. What links lead to is not the store's."""
         return tuple(name for name in MODEL_NAMES if self._files(name))
+
+    def set_aside(self) -> tuple[str, ...]:
+        """The models that are kept beside those in use."""
+        return tuple(name for one in MODEL_NAMES if self._files(name := one + ASIDE))
+
+    def use(self, name: str) -> None:
+        """Let the model that is set aside of a name and the one in use change places."""
+        used, aside = self.new_folder(name), self.new_folder(name + ASIDE)
+        kept = self.new_folder(f"{name}-before")
+        if used.exists():
+            used.rename(kept)
+        aside.rename(used)
+        if kept.exists():
+            kept.rename(aside)
+
+    def remove(self, name: str) -> None:
+        """Delete a model, in use or set aside."""
+        shutil.rmtree(self.new_folder(name))
 
     def files(self) -> dict[str, Path]:
         """The files of all models, by the names that they have in a bundle."""

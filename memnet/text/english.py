@@ -6,10 +6,12 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
+
+from memnet.storage.words import WORD, words_of
 
 LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
@@ -55,11 +57,20 @@ _FOREIGN = frozenset(
     y zu zum zur é è
     """.split()
 )
-_WORD = re.compile(r"\w+")
 # A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
+# A full stop that ends no sentence, though the segmenter takes it for one: of abbreviations that
+# something follows, and of German ordinal numbers.
+_STOP_WITHIN = re.compile(
+    r"\.(?=\s)(?:(?<=\bMk\.)|(?<=\b[NS]\.[EW]\.)|(?<=\b(?:acc|vol)\.)|(?<=\bapprox\.)|"
+    r"(?<=\b(?:excl|incl|exkl|inkl|bzgl|evtl|zzgl)\.)|(?<=\b(?:bzw|ggf|vgl)\.)|"
+    r"(?<=\b(?:[dD]\.\sh|[zZ]\.\sB)\.)|(?<=\b[iI]m\s\d\.)|"
+    r"(?<=\b(?:[dD](?:as|em|en|er|es)|[bBvVzZ][ou][mr])\s\d\.)|"
+    r"(?<=\d\.)(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|"
+    r"November|Dezember)\b))"
+)
 _VISIBLE = re.compile(r"\S")
 # Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
 # a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
@@ -71,7 +82,7 @@ def is_foreign(question: str) -> bool:
 
     The first word does not count: "was" and "has" begin questions in several languages.
     """
-    words = [one.casefold() for one in _WORD.findall(question)[1:]]
+    words = [one.casefold() for one in WORD.findall(question)[1:]]
     own = sum(one in _STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
     return sum(one in _FOREIGN for one in words) > own
 
@@ -79,10 +90,10 @@ def is_foreign(question: str) -> bool:
 def query_terms(text: str) -> list[str]:
     """Distinct words of a text in their order, without stop words, for the text search.
 
-    Words are letters, digits and underscores of any script, case-folded. A text of stop words only
-    keeps them, so that it finds something.
+    Words are as in the text index, case-folded. A text of stop words only keeps them, so that it
+    finds something.
     """
-    words = list(dict.fromkeys(_WORD.findall(text.casefold())))
+    words = list(dict.fromkeys(words_of(text.casefold())))
     content = [word for word in words if word not in _STOP_WORDS]
     return (content or words)[:_MAX_QUERY_TERMS]
 
@@ -90,7 +101,7 @@ def query_terms(text: str) -> list[str]:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Character spans of the sentences of a text, without the white space around them."""
     # The segmenter takes white space outside ASCII to be a byte wide, and panics.
-    plain = _WIDE_BREAK.sub("\n", _WIDE_SPACE.sub(" ", text))
+    plain = _STOP_WITHIN.sub(",", _WIDE_BREAK.sub("\n", _WIDE_SPACE.sub(" ", text)))
     spans = (trim_span(text, start, end) for start, end in _segments(plain))
     return [span for span in spans if span is not None]
 
@@ -137,6 +148,11 @@ _ITEM = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]")
 _ROW = re.compile(r" \| |; [^;:\n]{1,60}: ")
 # Characters up to which an item of a list or a row is one unit, however many its sentences
 _MAX_WHOLE = 300
+_LINES = re.compile(r"[^\n]+(?:\n[^\n]+)*")  # without an empty one between them
+_LINE = re.compile(r"[^\n]+")
+_MIN_WIDTH = 45  # Characters of the longest line from which lines may be broken to a width
+_RAGGED = 0.1  # Share of the width that may be left, as where people break lines by hand
+_ENDS_SENTENCE = re.compile(r"[.!?…][)\"'”’*]?[ \t]*$")
 _PROSE_ENDS = tuple(".!?:…)\"'”’")  # Characters that a line of prose ends with
 
 
@@ -151,23 +167,60 @@ class Unit(NamedTuple):
 def units(text: str) -> list[Unit]:
     """The units of the text of a slot in their order, without those that hold no word.
 
-    A line is a paragraph, an item of a list, a row of a table or a line of code.
+    A line is a paragraph, an item of a list, a row of a table or a line of code; lines that were
+    broken to a width are one again.
     """
     found: list[Unit] = []
-    offset = 0
-    for line in text.split("\n"):
-        span = trim_span(text, offset, offset + len(line))
-        offset += len(line) + 1
-        if span is None or not _WORD.search(text, *span):
+    for start, end in _unwrapped(text):
+        span = trim_span(text, start, end)
+        if span is None or not WORD.search(text, *span):
             continue
-        kind = _kind(text[span[0] : span[1]])
-        if kind != "sentence" and span[1] - span[0] <= _MAX_WHOLE:
+        # In place of a line break a space: a sentence goes on after it.
+        line = text[span[0] : span[1]].replace("\n", " ")
+        kind = _kind(line)
+        if kind != "sentence" and len(line) <= _MAX_WHOLE:
             found.append(Unit(*span, kind))
             continue
-        for start, end in sentences(text[span[0] : span[1]]):
-            if _WORD.search(text, span[0] + start, span[0] + end):
-                found.append(Unit(span[0] + start, span[0] + end, kind))
+        for first, last in sentences(line):
+            if WORD.search(line, first, last):
+                found.append(Unit(span[0] + first, span[0] + last, kind))
     return found
+
+
+def _unwrapped(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the lines of a text; those of a paragraph that was broken to a width are one."""
+    for block in _LINES.finditer(text):
+        lines = [one.span() for one in _LINE.finditer(text, *block.span())]
+        width = max(end - start for start, end in lines)
+        joined = lines[:1]
+        for line in lines[1:]:
+            if _goes_on(text, joined[-1], line, width):
+                joined.append(line)
+                continue
+            yield from _as_paragraph(text, joined)
+            joined = [line]
+        yield from _as_paragraph(text, joined)
+
+
+def _goes_on(text: str, line: tuple[int, int], after: tuple[int, int], width: int) -> bool:
+    """Whether a line ends only because there was no room for the first word of the next."""
+    own, following = text[slice(*line)].strip(), text[slice(*after)].strip()
+    if not following or own.endswith((".", "!", "?", ":", ";")):
+        return False
+    if "row" in (_kind(own), _kind(following)) or _ITEM.match(following):
+        return False
+    word = following.split(maxsplit=1)[0]
+    room = width - (line[1] - line[0]) - 1
+    ragged = _RAGGED * width if word[0].islower() else 0.0
+    return width >= _MIN_WIDTH and word[0].isalnum() and len(word) >= room - ragged
+
+
+def _as_paragraph(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The span of some lines in one where they end as prose does; code does not."""
+    if _ENDS_SENTENCE.search(text, *lines[-1]) or _ITEM.match(text[slice(*lines[0])].lstrip()):
+        yield lines[0][0], lines[-1][1]
+    else:
+        yield from lines
 
 
 def _kind(line: str) -> UnitKind:

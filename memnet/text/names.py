@@ -5,6 +5,7 @@ no language model and no list of names: it goes by capital letters, numbers and 
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
@@ -30,6 +31,7 @@ _GAP_CHARACTERS = " ,-–/:'’!&\u00a0"  # May stand between two words of one n
 _OPENING_CHARACTERS = 250  # Characters of a text in which its first sentence is looked for
 _MAX_NAME_WORDS = 10
 _MAX_QUESTION_WORDS = 200
+_CHARACTERS = string.ascii_lowercase + string.digits + " "
 
 
 def normalise(name: str) -> str:
@@ -183,6 +185,17 @@ def capitalised_names(question: str, names: Collection[str]) -> list[str]:
 def stems(text: str, letters: int) -> frozenset[str]:
     """The first letters of the content words of a text: "directed" as "direc"."""
     return frozenset(term[:letters] for term in query_terms(normalise(text)))
+
+
+def edits(word: str) -> set[str]:
+    """Everything one edit away (Damerau 1964): deletion, transposition, substitution, insertion."""
+    splits = [(word[:index], word[index:]) for index in range(len(word) + 1)]
+    return {
+        *(left + right[1:] for left, right in splits if right),
+        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
+        *(left + char + right[1:] for left, right in splits if right for char in _CHARACTERS),
+        *(left + char + right for left, right in splits for char in _CHARACTERS),
+    } - {word}
 
 
 def is_name(name: str) -> bool:

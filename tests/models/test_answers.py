@@ -350,3 +350,54 @@ def test_what_was_so_before_answers_a_question_about_the_past(memory: Engine) ->
     memory.ingest(Document(id="clara", text="Clara no longer works at Siemens."))
     assert memory.ask("Where does Clara work?").answer is None
     assert memory.ask("Where did Clara work?").short == "Siemens"
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "other"),
+    [
+        ("How deep is the big basin?", "140 cm", "60"),
+        ("How deep is the small basin?", "60 cm", "140"),
+        ("When does the frost guard switch on?", "3 degrees", "6"),
+        ("When does the frost guard switch off?", "6 degrees", "3 degrees"),
+        ("Who looks after locker D-14?", "Pim Orsel", "Ute Brandt"),
+        ("Who looks after locker D-41?", "Ute Brandt", "Pim Orsel"),
+    ],
+)
+def test_of_two_values_the_one_that_is_asked_for(
+    memory: Engine, question: str, short: str, other: str
+) -> None:
+    memory.ingest(
+        [
+            Document(
+                id="basins",
+                title="Basins",
+                text="The big basin is filled to 140 cm, the small one to 60 cm.",
+            ),
+            Document(
+                id="frost",
+                title="Frost guard",
+                text="The guard switches on at 3 degrees and switches off at 6 degrees.",
+            ),
+            Document(
+                id="lockers",
+                title="Lockers",
+                text="Locker D-14 is looked after by Pim Orsel and locker D-41 by Ute Brandt.",
+            ),
+        ]
+    )
+    answer = memory.ask(question)
+    assert answer.short is not None
+    assert short in answer.short
+    assert other not in answer.short
+
+
+def test_what_a_message_denies_is_its_answer(memory: Engine) -> None:
+    text = (
+        "Message W-208\n\nEntry is refused, for the card is not known. Ring the bell.\n\n"
+        "Message W-280\n\nThe filter is full. Empty it."
+    )
+    memory.ingest([Document(id="messages", title="Messages", text=text)])
+    answer = memory.ask("What does message W-208 mean?")
+    assert answer.answer is not None
+    assert "is refused" in answer.answer
+    assert "filter" not in answer.answer

@@ -169,7 +169,7 @@ def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
     assert scores["hits@1"] > 0.93
     shown = run("ask", "Which tug lies at Kestle?", "--explain", "--model", ferries / "model",
                 store=ferries / "store").stdout  # fmt: skip
-    assert shown.startswith("Whimbrel, Winter Teal\n")
+    assert shown.startswith("Whimbrel, Winter Teal  (confidence ")
     assert "tug <--is a-- Whimbrel" in shown or "Kestle <--home port-- Whimbrel" in shown
 
 
@@ -221,10 +221,10 @@ def test_a_question_is_seen_from_each_name(
 
 def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     saved = model(frozenset({"tug", "port"}), frozenset({"tug"}))
-    save_fact_model(tmp_path, saved, AnswerRule(0.5, 0.1), {"seed": 3})
+    save_fact_model(tmp_path, saved, AnswerRule(0.5, 0.9, 0.1, frozenset({"built"})), {"seed": 3})
     arrays, description = load_checkpoint(tmp_path, MODEL)
     loaded, rule = fact_model_of(tmp_path, arrays, description)
-    assert rule == (0.5, 0.1)
+    assert rule == AnswerRule(0.5, 0.9, 0.1, frozenset({"built"}))
     assert (loaded.config, loaded.relations) == (saved.config, saved.relations)
     assert loaded.common_names == {"tug", "port"}
     assert loaded.unused_names == {"tug"}
@@ -239,3 +239,24 @@ def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:
     subprocess.run([sys.executable, tmp_path / "make.py"], check=True)
     for name in ("facts.tsv", "train.jsonl", "dev.jsonl"):
         assert (tmp_path / name).read_bytes() == before[name]
+
+
+def test_confidence_is_lower_where_training_knew_less(asked: Engine) -> None:
+    known = asked.ask("Who built the Grey Heron?")
+    assert known.shown == "answer"
+    assert known.confidence is not None
+    misspelled = asked.ask("Who built the Gray Heron?").confidence
+    assert misspelled is not None
+    assert misspelled < known.confidence
+    for question in ("How tall is the Grey Heron?", "Who insured the Grey Heron?"):
+        answer = asked.ask(question)
+        assert answer.shown != "answer"
+        assert (answer.confidence or 0.0) < misspelled
+
+
+def test_without_trained_words_or_dev_questions_the_weight_is_the_confidence() -> None:
+    rule = AnswerRule(0.5, 1.0, 0.0)
+    plain = rule.confidence(0.8, unknown=0.0, unseen=False, misspelled=False)
+    assert plain == pytest.approx(0.8)
+    for lowered in ((1.0, False, False), (0.0, True, False), (0.0, False, True)):
+        assert rule.confidence(0.8, *lowered) < plain

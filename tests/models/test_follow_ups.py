@@ -35,6 +35,21 @@ def test_a_pronoun_may_mean_a_name_of_the_turn_before(question: str, meant: list
 
 
 @pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("And the Skerry Light?", ["Who built the Skerry Light in 1862?"]),
+        ("And Skerry Light?", ["Who built the Skerry Light in 1862?"]),
+        ("what about Skerry Light?", ["Who built the Skerry Light in 1862?"]),
+        ("And what about Skerry Light ?", ["Who built the Skerry Light in 1862?"]),
+        ("And when?", []),
+        ("And?", []),
+    ],
+)
+def test_a_name_alone_asks_the_same_of_it(question: str, meant: list[str]) -> None:
+    assert [one.question for one in follow_ups(question, BUILT)] == meant
+
+
+@pytest.mark.parametrize(
     "question",
     ["Where was Una Thale when she died?", "Who lit the lamp?", "What’s the heritage?", ""],
 )

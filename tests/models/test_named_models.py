@@ -189,9 +189,9 @@ def test_a_named_reader_answers(reader_folder: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_models_are_one_line_at_opening(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match="'no-such-encoder' can't be loaded") as encoder:
+    with pytest.raises(EncoderError, match="'no-such-encoder' is not on this mac") as encoder:
         SentenceTransformersEncoder("no-such-encoder")
-    with pytest.raises(ModelError, match="there is no reader 'no-such-reader'") as reader:
+    with pytest.raises(ModelError, match="'no-such-reader' is not on this mach") as reader:
         Engine.open(tmp_path / "store", create=True, reader="no-such-reader")
     assert all("\n" not in str(error.value) for error in (encoder, reader))
 
@@ -213,7 +213,7 @@ from memnet.encoders.hub import SentenceTransformersEncoder
 foreign, own = sys.argv[1:3]
 fingerprint = "sentence-transformers/someone/anything/0123456789ab"
 MemoryStore(foreign, fingerprint=fingerprint, dimension=24, create=True).close()
-for named in (None, "someone/anything"):
+for named in (None, "someone/anything", "hub:someone/anything"):
     try:
         Engine.open(foreign, reader="sentences", encoder=named)
     except MemnetError as error:
@@ -241,17 +241,20 @@ def test_a_store_makes_nobody_fetch_the_encoder_that_it_names(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    stored, named, cached = done.stdout.splitlines()
+    stored, named, fetched, cached = done.stdout.splitlines()
     assert stored.startswith(
         "EncoderError the store was made with the encoder 'someone/anything', which is not on this "
         "machine; "
     )
-    # What the user names may be fetched; and the network is seen to be watched.
-    assert named == "the network was asked"
+    assert named.startswith("EncoderError the encoder 'someone/anything' is not on this machine; ")
+    # Only that may be fetched; and the network is seen to be watched.
+    assert fetched == "the network was asked"
     assert cached == "a"
 
 
-@pytest.mark.parametrize("name", ["./typo", "../no/such/folder", "/no/such", "~/reader", "a//b"])
+@pytest.mark.parametrize(
+    "name", ["./typo", "../no/such/folder", "/no/such", "~/reader", "a//b", "typo", "org/typo"]
+)
 def test_a_reader_that_is_not_there_is_an_error_at_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -260,11 +263,13 @@ def test_a_reader_that_is_not_there_is_an_error_at_opening(
 
     monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", fetched)
     for given in (name, Path(name), Path("typo")):
-        with pytest.raises(ModelError, match=r"there is no reader folder '.*'; expected 'spans'"):
+        with pytest.raises(ModelError, match=r"the reader '.*' is not on this machine; expected"):
             Engine.open(tmp_path / "store", create=True, reader=given)
 
 
 def test_a_folder_that_is_no_encoder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"there is no folder '\./typo'; expected the name or"):
+    with pytest.raises(
+        EncoderError, match=r"the encoder '\./typo' is not on this machine; expected"
+    ):
         Engine.open(tmp_path / "store", create=True, encoder="./typo")
     assert not (tmp_path / "store").exists()

@@ -230,7 +230,8 @@ def train_small(folder: Path) -> Learned:
         best = train_reader(
             examples, examples, folder, passes=10, on_epoch=reports.append, threads=1, seed=SEED
         )
-    return Learned(folder, best, reports)
+    assert (best.before, best.saved) == (None, True)
+    return Learned(folder, best.dev, reports)
 
 
 @pytest.fixture(scope="module")

@@ -109,8 +109,11 @@ def test_what_speakers_say_of_themselves_is_read_with_its_message(memory: Engine
         ("user", "Good day. I work at the mill."),
     )  # fmt: skip
     memory.remember(
-        {"id": f"m{number}", "speaker": speaker, "time": f"2026-03-0{number}", "text": text}
-        for number, (speaker, text) in enumerate(said, 1)
+        (
+            {"id": f"m{number}", "speaker": speaker, "time": f"2026-03-0{number}", "text": text}
+            for number, (speaker, text) in enumerate(said, 1)
+        ),
+        learn=True,
     )
     used: dict[int, float] = {}
     statements = StatementAnswers(
@@ -146,8 +149,11 @@ def test_a_message_that_holds_no_longer_is_not_the_answer(memory: Engine) -> Non
         "I moved to Rome last week, finally!", "I need a list of moving companies.",
     )  # fmt: skip
     memory.remember(
-        {"id": f"m{number}", "speaker": "user", "time": f"2026-03-0{number}", "text": text}
-        for number, text in enumerate(said, 1)
+        (
+            {"id": f"m{number}", "speaker": "user", "time": f"2026-03-0{number}", "text": text}
+            for number, text in enumerate(said, 1)
+        ),
+        learn=True,
     )
     for question, short, expert in (
         ("Where do I live?", "Rome", "statements"),

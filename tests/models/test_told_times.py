@@ -232,3 +232,60 @@ def test_relative_days_of_a_question_find_messages(chat: Engine) -> None:
     assert "s:1" in sources("What did Emi paint last Friday?", "2024-01-12")
     assert sources("What was on last month?", "2024-02-20") == {f"s:{n}" for n in range(1, 8)}
     assert sources("What was on last year?", "2025-02-20") == set()
+
+
+_HOUSE = (
+    ("Lena", "2022-03-04 18:20", "Evening all! I planted the two pear trees. Anyone for soup?"),
+    ("Otto", "2022-03-06 08:00", "The new gate code is 5519"),
+    ("Lena", "2022-05-01 12:00", "I rented the trailer for 40 euros"),
+    ("Otto", "2022-05-09 12:00", "I returned the trailer yesterday"),
+    ("Otto", "2022-06-02 12:00", "Swapped the old boiler today!"),
+    ("Lena", "2022-07-07 12:00", "I will paint the shutters"),
+    ("Otto", "2022-07-08 12:00", "Got a letter from Vera, she sends greetings"),
+)
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Messages that tell what has just happened; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("house") / "store", create=True) as engine:
+        engine.remember(
+            {"id": f"{number}", "speaker": speaker, "time": day, "text": text}
+            for number, (speaker, day, text) in enumerate(_HOUSE, 1)
+        )
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "quoted"),
+    [
+        ("When did Lena plant the pear trees?", "4 March 2022", "I planted the two pear trees."),
+        ("When were the pear trees planted?", "4 March 2022", "I planted the two pear trees."),
+        ("On what day did Lena rent the trailer?", "1 May 2022", _HOUSE[2][2]),
+        ("When did Otto return the trailer?", "8 May 2022", _HOUSE[3][2]),
+        ("When did Otto swap the boiler?", "2 June 2022", _HOUSE[4][2]),
+        ("When did Otto tell us the gate code?", "6 March 2022", _HOUSE[1][2]),
+    ],
+)
+def test_a_message_tells_of_its_own_day(
+    house: Engine, question: str, short: str, quoted: str
+) -> None:
+    answer = house.ask(question)
+    assert (answer.short, answer.answer) == (short, f"{short}. {quoted}")
+    [quote] = answer.quotes
+    document = house.get(quote.source)
+    assert document is not None
+    assert document.text[quote.start : quote.end] == quote.text == quoted
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("How much did Lena pay for the trailer?", "40 euros"),
+        ("What is the gate code?", "5519"),
+        ("When did Lena paint the shutters?", None),
+        ("When did Vera marry?", None),
+    ],
+)
+def test_what_is_no_day_of_a_message(house: Engine, question: str, short: str | None) -> None:
+    assert house.ask(question).short == short

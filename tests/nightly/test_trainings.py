@@ -24,7 +24,7 @@ from memnet.reader.training import train as reader_training
 from memnet.stories.model import load_story_model
 from memnet.stories.training import train_stories
 from memnet.stories.training_data import read_story_data
-from memnet.training import FactReport, train_facts, train_reader, train_text
+from memnet.training import FactReport, ReaderReport, train_facts, train_reader, train_text
 from tests.models.test_all_trainings import _built as built
 from tests.models.test_all_trainings import _story_files as story_files
 from tests.models.test_all_trainings import ships_in
@@ -170,27 +170,27 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
         torch.manual_seed(SEED)
         save_span_network(untrained, new_span_network(0.0), {})
     assert sum(_right_and_told_apart(untrained)) < sum(_right_and_told_apart(good))
-    mixed = reader_training._mean_weights(untrained, good)
     weights = [load_span_network(folder).state_dict() for folder in (untrained, good)]
+    mixed = reader_training._mean_weights(untrained, weights[1])
     for name, tensor in mixed.items():
         torch.testing.assert_close(tensor, (weights[0][name] + weights[1][name]) / 2)
 
-    def trained(start: Path, mean: dict[str, torch.Tensor], out: Path) -> tuple[float, bool]:
-        """The score of one pass from ``start``, and whether the mean was kept."""
+    def trained(start: Path, mean: dict[str, torch.Tensor], out: Path) -> ReaderReport:
+        """One pass from ``start``."""
         monkeypatch.setattr(reader_training, "_mean_weights", lambda *_: mean)
-        score = train_reader(
+        return train_reader(
             reader_examples(), reader_examples(), out, start=start, passes=1, threads=1
         )
-        notes = json.loads((out / "reader.json").read_text())["trained"]
-        assert notes["dev"] == score
-        return score, "mean_with_start" in notes
 
-    score, kept = trained(good, weights[0], tmp_path / "worse")
-    assert not kept
-    assert score > sum(_right_and_told_apart(untrained)) / 2
-    score, kept = trained(untrained, weights[1], tmp_path / "better")
-    assert kept
-    assert score == pytest.approx(sum(_right_and_told_apart(good)) / 2)
+    report = trained(good, weights[0], tmp_path / "worse")
+    assert report.before == pytest.approx(sum(_right_and_told_apart(good)) / 2)
+    assert report.saved == (report.dev > report.before)
+    assert (tmp_path / "worse" / "reader.json").exists() == report.saved
+    report = trained(untrained, weights[1], tmp_path / "better")
+    assert report.saved
+    assert report.dev == pytest.approx(sum(_right_and_told_apart(good)) / 2)
+    notes = json.loads((tmp_path / "better" / "reader.json").read_text())["trained"]
+    assert (notes["dev"], notes["mean_with_start"]) == (report.dev, True)
     found = load_span_network(tmp_path / "better").state_dict()
     assert all(torch.allclose(found[name], tensor) for name, tensor in weights[1].items())
 

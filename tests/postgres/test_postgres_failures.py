@@ -179,6 +179,15 @@ def test_a_role_that_may_only_read(postgres: Server, address: str) -> None:
             assert texts(store) == ["a light"]
 
 
+def test_a_new_store_for_a_role_that_may_only_read(postgres: Server, address: str) -> None:
+    only_read = "ALTER ROLE reader SET default_transaction_read_only = on"
+    with (
+        role(postgres, "reader", only_read, login="LOGIN SUPERUSER"),
+        refused("read-only transaction.*kept: use a role that may write"),
+    ):
+        open_store(address_of(postgres, "unmade", "reader"))
+
+
 @contextmanager
 def standby_of(server: Server) -> Iterator[Server]:
     """A server that copies another, and may only be read."""

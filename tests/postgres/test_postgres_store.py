@@ -190,7 +190,7 @@ def _live(memory: Engine) -> Iterator[Any]:
 
 @pytest.mark.usefixtures("clock")
 def test_a_memory_lives_alike_in_both(tmp_path: Path, address: str) -> None:
-    config = Config(messages=MessageConfig(capacity=4), tell=TellConfig(capacity=8))
+    config = Config(messages=MessageConfig(capacity=4, learn=True), tell=TellConfig(capacity=8))
     with _memory(tmp_path / "store", config) as folder, _memory(address, config) as server:
         for number, (own, other) in enumerate(zip(_live(folder), _live(server), strict=True)):
             assert own == other, number

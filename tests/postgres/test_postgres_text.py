@@ -16,6 +16,7 @@ from memnet.storage import Scope
 from memnet.storage.place import Address
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.values import EVERYWHERE, VectorData
+from memnet.storage.words import TOKENIZER, is_beginning, spaced
 from tests.postgres_server import Schema
 
 NOBODY = np.empty(0, np.int64)
@@ -87,11 +88,11 @@ class Fts5:
     def __init__(self, slots: Iterable[Slot], deleted: Iterable[int] = ()) -> None:
         self._sqlite = sqlite3.connect(":memory:")
         self._sqlite.execute(
-            "CREATE VIRTUAL TABLE slot_text USING fts5 "
-            "(title, text, tokenize='porter unicode61 remove_diacritics 2')"
+            f"CREATE VIRTUAL TABLE slot_text USING fts5 (title, text, tokenize={TOKENIZER})"
         )
         self._sqlite.executemany(
-            "INSERT INTO slot_text (rowid, title, text) VALUES (?, ?, ?)", slots
+            "INSERT INTO slot_text (rowid, title, text) VALUES (?, ?, ?)",
+            [(slot, spaced(title), spaced(text)) for slot, title, text in slots],
         )
         self._sqlite.executemany(
             "DELETE FROM slot_text WHERE rowid = ?", [(slot,) for slot in deleted]
@@ -101,7 +102,10 @@ class Fts5:
         self._sqlite.close()
 
     def search(self, terms: Sequence[str], order: str = "rank, rowid") -> list[tuple[int, float]]:
-        quoted = ['"{}"'.format(term.replace('"', '""')) for term in terms]
+        quoted = [
+            '"{}"{}'.format(term.replace('"', '""'), "*" if is_beginning(term) else "")
+            for term in terms
+        ]
         return self._sqlite.execute(
             f"SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY {order}",
             [" OR ".join(quoted)],

@@ -73,6 +73,8 @@ def test_search_gives_evidence(store: Path) -> None:
     assert "granite" in shown
     nothing = run("search", "towers", "--namespace", "none", store=store)
     assert nothing.stdout == "Nothing similar is stored.\n"
+    misspelt = run("search", "towers", "--where", "yaer=1990", store=store)
+    assert "yaer" in misspelt.stderr
 
 
 def test_sources_are_listed(store: Path) -> None:

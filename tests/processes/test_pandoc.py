@@ -136,6 +136,27 @@ def test_a_file_without_text_is_refused(name: str, text: str) -> None:
         load(name, text)
 
 
+@pytest.mark.parametrize("name", ["a.adoc", "a.tex", "a.textile", "a.wiki", "a.typ"])
+@pytest.mark.parametrize("data", [b"\0" * 500, bytes(range(256)) * 10])
+def test_a_binary_file_is_refused(name: str, data: bytes) -> None:
+    with pytest.raises(InputError, match="binary"):
+        load(name, data)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "encoding"),
+    [
+        ("a.fb2", f'<?xml version="1.0" encoding="windows-1251"?>{FB2}', "cp1251"),
+        ("a.org", "* Fähre\nDer Schwan fährt nach Köln.\n", "cp1252"),
+        ("a.org", "* Паром\nЛебедь плывёт.\n", "utf-16"),
+    ],
+)
+def test_a_text_in_another_encoding_is_read(name: str, text: str, encoding: str) -> None:
+    text = text.replace("The Swan sails.", "Лебедь плывёт.")
+    document = load(name, text.encode(encoding))
+    assert document.text == load(name, text).text
+
+
 @pytest.mark.parametrize("text", [DOCBOOK[:60], '<!DOCTYPE a [<!ENTITY b "ha">]><a>&b;'])
 def test_damaged_xml_is_one_line(text: str) -> None:
     with pytest.raises(InputError) as raised:
@@ -166,8 +187,9 @@ def test_without_pandoc_a_file_is_named_with_the_way_to_get_it(
         ("echo 'Unknown option --sandbox.' >&2; exit 2", "needs a newer pandoc"),
         ("echo 'Unknown input format asciidoc' >&2; exit 21", "needs a newer pandoc"),
         ("exit 251", "of memory"),
+        ("kill -9 $$", "signal 9"),
         ("exec sleep 60", "takes pandoc more than 0.2 s"),
-        ("echo 'Error: bad\nmore' >&2; exit 1", "by pandoc .Error: bad.;"),
+        ("echo 'Error: bad\nmore' >&2; exit 1", "by pandoc .Error: bad more.;"),
         ("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", "more than 1,000 bytes"),
     ],
 )

@@ -218,7 +218,7 @@ def _said(number: int, text: str = "", session: str = "s") -> Message:
 
 
 def _messages_of(capacity: int | None) -> Config:
-    return Config(messages=MessageConfig(capacity=capacity, learn=False))
+    return Config(messages=MessageConfig(capacity=capacity))
 
 
 def _kept(engine: Engine) -> list[str]:
@@ -258,7 +258,7 @@ def test_the_least_used_messages_go_whole_and_the_oldest_first(
 ) -> None:
     oracle, number = _Said(capacity), 0
     config = Config(
-        messages=MessageConfig(capacity=capacity, learn=False),
+        messages=MessageConfig(capacity=capacity),
         tell=TellConfig(usage_half_life=1e15),
     )
     with TemporaryDirectory() as folder, _memory(Path(folder) / "store", config) as engine:

@@ -1,5 +1,6 @@
 """A store as one file: the same answers afterwards, and no harm from a hostile one."""
 
+import errno
 import json
 import stat
 import threading
@@ -101,6 +102,19 @@ def test_empty_memories_and_old_files(toy_engine: Engine, tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="can't be written"):
         toy_engine.export_bundle(tmp_path / "nowhere" / "b.zip")
     assert not list(tmp_path.glob(".*"))
+
+
+def test_an_export_to_a_read_only_folder_is_refused(
+    toy_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    # There even what does not exist can't be removed.
+    monkeypatch.setattr("memnet.storage.bundle.os.open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(StoreError, match="can't be written"):
+        toy_engine.export_bundle(tmp_path / "b.zip")
 
 
 def test_an_export_is_one_commit_while_another_writes(tmp_path: Path) -> None:

@@ -208,10 +208,10 @@ def test_keys_of_short_replies_hold_what_they_reply_to(toy_engine: Engine) -> No
 
 
 def test_turn_by_turn_is_as_all_at_once(toy_engine: Engine, tmp_path: Path) -> None:
-    toy_engine.remember(_messages())
+    toy_engine.remember(_messages(), learn=True)
     with toy_memory(tmp_path / "other") as by_turns:
         for message in _messages():
-            assert by_turns.remember([message]).added == 1
+            assert by_turns.remember([message], learn=True).added == 1
         assert _keys(by_turns) == _keys(toy_engine)
         vectors = [
             one.store.existing_keys([slot.id for slot in _passages(one)]).vectors

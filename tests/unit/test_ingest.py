@@ -263,6 +263,21 @@ def test_bad_json_lines_are_explained(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["prose.jsonl", "prose.tsv"])
+def test_a_file_of_another_kind_is_one_problem(
+    toy_engine: Engine, tmp_path: Path, name: str
+) -> None:
+    prose = _write(tmp_path / name, "The swan sails at noon.\n" * 50)
+    problems: list[Problem] = []
+    text = Document(id="a", text="One.")
+    report = toy_engine.ingest(prose, text, on_problem=problems.append)
+    assert (report.added, report.skipped, len(problems)) == (1, 1, 1)
+    # Where one line is good, each of the others is named.
+    good = "a\tb\tc" if name.endswith(".tsv") else '{"id": "b", "text": "Two."}'
+    _write(prose, f"{prose.read_text()}{good}\n")
+    assert toy_engine.ingest(prose).skipped == 50
+
+
 def test_an_id_met_twice_keeps_the_first(toy_engine: Engine) -> None:
     problems: list[Problem] = []
     report = toy_engine.ingest(

@@ -39,8 +39,35 @@ def test_windows_1252_is_read_as_itself(text: str) -> None:
     ],
 )
 def test_other_code_pages_are_refused_rather_than_garbled(text: str, encoding: str) -> None:
-    with pytest.raises(InputError, match="convert it to UTF-8 first"):
-        decode(text.encode(encoding))
+    try:
+        found = decode(text.encode(encoding))
+    except InputError as error:
+        assert "convert it to UTF-8 first" in str(error)  # noqa: PT017
+    else:
+        assert found == text
+
+
+_HARBOUR = {
+    "cp1250": "Przystań leży na północ od miasta. Latarnię zbudowano później, w roku następnym, "
+    "a łódź strażnika stoi przy moście. Ścieżka jest wąska i śliska, więc idźcie ostrożnie.",
+    "iso8859-2": "Přístav leží severně od města. Maják byl postaven později, až v příštím století, "
+    "a člun strážce stojí u mostu. Žádná loď tu nesmí zůstat přes noc bez svolení.",
+    "cp1251": "Маяк стоит к северу от гавани, а ключ от него хранится у смотрителя.",
+    "koi8-r": "Маяк стоит к северу от гавани, а ключ от него хранится у смотрителя.",
+    "cp1253": "Ο φάρος βρίσκεται βόρεια του λιμανιού και το κλειδί το έχει ο φύλακας.",
+    "cp1254": "Deniz feneri limanın kuzeyindedir; anahtarı bekçidedir, şifresi değişmiştir.",
+    "gb18030": "灯塔在港口的北边，钥匙由看守人保管，每年春天检查一次。",
+    "cp932": "灯台は港の北にあり、鍵は番人が持っています。毎年春に点検します。",
+    "cp949": "등대는 항구의 북쪽에 있고 열쇠는 등대지기가 가지고 있다.",
+}
+
+
+@pytest.mark.parametrize(("encoding", "text"), _HARBOUR.items())
+def test_a_text_that_is_long_enough_is_read_in_the_encoding_it_has(
+    encoding: str, text: str
+) -> None:
+    pytest.importorskip("chardet")
+    assert decode(f"{text}\n".encode(encoding) * 3) == f"{text}\n" * 3
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])

@@ -288,10 +288,24 @@ def test_documents_find_the_message_and_not_what_it_says(memory: Engine) -> None
     assert len(memory.store.passage_ids()) == 3
 
 
-def test_learning_can_be_switched_off(tmp_path: Path) -> None:
-    with _memory(tmp_path / "store", learn=False) as memory:
-        assert _say(memory, ("1", "Emi", "2024-01-05", "I live in Porto.")).slots == 1
-        assert memory.history() == ()
+def test_nothing_is_learned_unless_it_is_asked_for(toy_engine: Engine) -> None:
+    """Neither from messages nor from documents that are messages."""
+    said = {"speaker": "Emi", "time": "2024-01-05"}
+    assert toy_engine.remember([{**said, "id": "1", "text": "I live in Porto."}]).slots == 1
+    documents = [
+        Document(id=f"D1:{number}", title=f"{'AB'[number % 2]}l, 2024-01-05", text="I own a boat.")
+        for number in range(4)
+    ]
+    assert toy_engine.ingest(documents).added == 4
+    assert toy_engine.history() == ()
+    toy_engine.remember([{**said, "id": "2", "text": "I work at Acme."}], learn=True)
+    toy_engine.ingest([one.model_copy(update={"text": "I own a car."}) for one in documents])
+    assert _holds(toy_engine) == ["I work at Acme."]
+
+
+def test_what_is_configured_may_be_put_aside_for_a_call(memory: Engine) -> None:
+    memory.remember([{"id": "1", "speaker": "Emi", "text": "I live in Porto."}], learn=False)
+    assert memory.history() == ()
 
 
 def test_namespaces_keep_speakers_apart(memory: Engine) -> None:

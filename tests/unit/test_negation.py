@@ -7,10 +7,10 @@ import pytest
 from memnet.reader.decompose.negation import (
     clauses,
     drop_denied,
-    is_negative,
     negated,
     without_denied,
 )
+from memnet.reader.passages import slot_candidate
 from memnet.types import Candidate
 from tests.reading import ranked
 
@@ -67,13 +67,10 @@ def test_clauses_cover_a_text() -> None:
         assert not text[one.end : other.start].strip()
 
 
-def test_negated_questions_and_answers() -> None:
+def test_negated_questions() -> None:
     assert negated("Which of them aren't Dutch?")
     assert negated("Who never sailed?")
     assert not negated("Who wrote Nota Bene, Ann or Norman?")
-    assert is_negative("without a crew")
-    assert not is_negative("Norway")
-    assert not is_negative("never sailed")
 
 
 WORKS, WORKED = "Where does Clara work?", "Where did Clara work?"
@@ -112,3 +109,15 @@ def test_denied_spans_are_dropped(texts: list[str], question: str, kept: list[st
     left, share = drop_denied(question, spans, passages)
     assert sorted({one.text for one in left}) == kept
     assert share == pytest.approx(len(left) / len(spans))
+
+
+def test_a_span_that_says_the_denial_itself_stays() -> None:
+    passages = ranked({"Lamp codes": "A red lamp means that entry is refused. Entry is not free."})
+    slot = passages[0].slot
+    spans = [
+        slot_candidate(slot, start, start + len(piece), 0.5)
+        for piece in ("Entry is not free", "free")
+        for start in [slot.text.index(piece)]
+    ]
+    left, _ = drop_denied("What of the entry?", spans, passages)
+    assert [one.text for one in left] == ["Entry is not free"]

@@ -68,6 +68,8 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(
         (f"user_version = {_NEXT}", f"schema {_NEXT}, .*upgrade"),
         # As versions before 0.1.0 left it.
         ("application_id = 0", "a version of memnet before 0.1.0 .*ingest into a new store"),
+        ("user_version = -1", "ingest into a new store"),
+        ("user_version = 0", "ingest into a new store"),
     ],
 )
 def test_another_version_is_refused_and_left_alone(

@@ -120,18 +120,18 @@ def test_values_of_every_kind(asked: Ask, tmp_path: Path, monkeypatch: pytest.Mo
     file = tmp_path / "mine.toml"
     file.write_text(
         'quiet = 1\n[ask]\nas-of = 2026-01-12\nwhere = ["year=1990", "by=Ann"]\nmodel = "babi"\n'
-        '[ingest]\nlearn = false\nexclude = "drafts/"\n[tell]\ncapacity = 7\n'
+        '[ingest]\nlearn = true\nexclude = "drafts/"\n[tell]\ncapacity = 7\n'
     )
     config = ("--config", str(file))
     values = asked(*config, "ask", "Who?")
     assert (values["as_of"], values["model"]) == ("2026-01-12", "babi")
     assert values["where"] == {"year": ["1990", 1990], "by": ["Ann"]}
     values = asked(*config, "ingest", "notes")
-    assert (values["learn"], values["exclude"]) == (False, ("drafts/",))
+    assert (values["learn"], values["exclude"]) == (True, ("drafts/",))
     assert asked(*config, "tell", "A.")["capacity"] == 7
-    monkeypatch.setenv("MEMNET_INGEST_LEARN", "yes")
+    monkeypatch.setenv("MEMNET_INGEST_LEARN", "no")
     monkeypatch.setenv("MEMNET_TELL_CAPACITY", "8")
-    assert asked(*config, "ingest", "notes")["learn"] is True
+    assert asked(*config, "ingest", "notes")["learn"] is False
     assert asked(*config, "tell", "A.")["capacity"] == 8
 
 

@@ -87,7 +87,7 @@ def test_commands_have_room_for_so_much(tmp_path: Path, on_store: Callable[..., 
     ]
     path = tmp_path / "chat.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    report = on_store("ingest", str(path), "--capacity=2", "--no-learn")
+    report = on_store("ingest", str(path), "--capacity=2")
     assert "5 added, 0 updated, 0 unchanged, 0 removed, 3 evicted, 0 skipped" in report
     assert on_store("history", "Al", "--json") == '{"history": []}\n'
     evicted = json.loads(on_store("history", "--json"))["evicted"]

@@ -66,12 +66,13 @@ def test_a_list_is_quoted_with_its_items() -> None:
 
 
 def test_pieces_apart_are_shown_where_they_count() -> None:
-    [item] = ranked({"Lamp": LIST})
-    attended = _attended(LIST, [-19.0, 2.0, -19.0, 1.0, -19.0, 0.5])
+    text = "It has a lamp. Rain is no harm. Seal oil burns in it. Fog is none. There are wicks."
+    [item] = ranked({"Lamp": text})
+    attended = _attended(text, [2.0, -19.0, 1.0, -19.0, 0.5])
     assert [one.text for one in quote("list", attended, [item])] == [
-        "- a lamp", "- three wicks", "Rest then.",
+        "It has a lamp.", "Seal oil burns in it.", "There are wicks.",
     ]  # fmt: skip
-    assert [one.text for one in quote("statement", attended, [item])] == ["- a lamp"]
+    assert [one.text for one in quote("statement", attended, [item])] == ["It has a lamp."]
 
 
 @given(LINES, st.lists(st.floats(-12, 4), min_size=60, max_size=60), st.sampled_from(
@@ -107,10 +108,11 @@ def test_a_span_is_shown_in_its_unit() -> None:
 @pytest.mark.parametrize(
     ("weights", "second", "expected"),
     [
-        ((0.6, 0.3, 0.05), "Two.", ["One.", "Two."]),
-        ((0.6, 0.1, 0.3), "Two.", ["One.", "Three."]),
-        ((0.6, 0.1, 0.1), "Two.", ["One."]),
-        ((0.6, 0.3, 0.25), f"Two{' and' * 80}.", ["One.", "Three."]),
+        ((0.5, 0.4, 0.05), "Two.", ["One.", "Two."]),
+        ((0.5, 0.1, 0.4), "Two.", ["One.", "Three."]),
+        ((0.6, 0.3, 0.1), "Two.", ["One."]),
+        ((0.35, 0.34, 0.3), f"Two{' and' * 80}.", ["One.", "Three."]),
+        ((0.4, 0.39, 0.1), "one!", ["One."]),
     ],
 )
 def test_a_unit_with_almost_as_much_attention_is_shown_as_well(
@@ -125,6 +127,7 @@ def test_a_unit_with_almost_as_much_attention_is_shown_as_well(
     shown = with_close_unit("value", tuple(attended[:1]), ordered)
     assert [one.text for one in shown] == expected
     assert with_close_unit("value", tuple(attended), ordered) == tuple(attended)
+    assert with_close_unit("steps", tuple(attended[:1]), ordered) == tuple(attended[:1])
 
 
 def test_attention_sums_to_one_with_no_answer() -> None:

@@ -66,7 +66,7 @@ def test_nothing_is_pickled_or_evaluated() -> None:
         "CREATE VIEW mine AS SELECT * FROM slot",
         "CREATE TABLE mine (a)",
         "CREATE INDEX mine ON slot (abs(id))",
-        "DROP TRIGGER slot_text_insert; CREATE TRIGGER slot_text_insert AFTER INSERT ON slot "
+        "DROP TRIGGER slot_deleted; CREATE TRIGGER slot_deleted AFTER DELETE ON slot "
         "BEGIN DELETE FROM source; END",
         "DROP TABLE link; CREATE TABLE link (a DEFAULT (random()))",
     ],

@@ -246,3 +246,18 @@ def test_a_section_that_goes_on_does_not_take_its_heading_along() -> None:
         ("Ctrl.", ((0, "p. 1"),), ("Keys", "Left")),
         ("Shift.\n\nRight\n\nAlt.", ((0, "p. 2"),), ("Keys",)),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Fest ist am 14. September im Hof.|Wir essen im 2. Stock.|Das 3. Lied war schön.",
+        "Die Kurse kosten 80 Euro zzgl. Material.|Anmeldung bei Ida bzw. Bo, d. h. im Büro.",
+        "The mill acc. to Bo is on the S.E. Lane.|The Mk. IV press weighs approx. 3 t.",
+        "The keys are in room 14.|May I have them?|I am 4.|Mix the sand in a vol.",
+    ],
+)
+def test_a_full_stop_within_a_sentence_does_not_end_it(text: str) -> None:
+    parts = text.split("|")
+    joined = " ".join(parts)
+    assert [joined[start:end] for start, end in sentences(joined)] == parts

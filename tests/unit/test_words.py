@@ -87,6 +87,37 @@ def test_scores_are_those_of_the_database(store: MemoryStore, limit: int) -> Non
     agrees(store, "nothing of this kind", limit)
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "other"),
+    [
+        ("码头的灯塔建于一九零五年", "灯塔", "塔灯"),
+        ("港の防波堤は北にある。", "防波堤", "防堤"),
+        ("灯台のとなりにカフェがある", "となり", "りな"),
+        ("등대는 항구에 있다", "항구", "구항"),
+        ("ประภาคารอยู่ทางเหนือของท่าเรือ", "ท่าเรือ", "ภูเขา"),
+        ("ປະພາຄານຢູ່ທາງເໜືອ", "ທາງ", "ງທາ"),
+        ("မီးပြတိုက်သည်မြောက်ဘက်တွင်ရှိသည်", "မြောက်", "မောက်"),
+        ("ប៉មភ្លើងនៅភាគខាងជើង", "ភាគខាង", "ខាងភាគ"),
+        ("版本v2灯塔", "v2", "v3"),
+        ("一只猫在码头", "猫", "狗"),
+        ("दीपस्तंभ बंदरगाह में है", "बंदरगाह", "बदरगाह"),
+        ("✔\ufe0fDone: cafe\u0301", "done café", "don"),
+    ],
+)
+def test_words_are_found_inside_runs_of_any_script(
+    store: MemoryStore, text: str, word: str, other: str
+) -> None:
+    store.put([source("b", passage(text, "灯"))], encode)
+    (slot,) = holds(store, query_terms(word)[0])
+    assert store.fetch([slot])[0].text == text
+    agrees(store, f"{word} lights", 9)
+    assert not all(holds(store, term) for term in query_terms(other))
+    assert store.verify() == []
+    store.delete(["b"])
+    assert not holds(store, query_terms(word)[0])
+    assert store.verify() == []
+
+
 def test_equal_scores_are_in_the_order_of_ids(store: MemoryStore) -> None:
     store.put([source(name, passage("same words")) for name in "cdefgh"], encode)
     agrees(store, "same", 3)

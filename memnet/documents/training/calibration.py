@@ -5,22 +5,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import torch
-from torch import nn
-
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.evaluation import Question, answers_hold, area_under_roc, calibration_error
+from memnet.learning.logistic import fit_logistic
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import PROMISES, Calibration, Promise, Signals, promise_of
 from memnet.reader.loading import LazyReader
 
-_PENALTY = 1e-2  # On squared weights of standardised features
 _FOLDS = 5
 _PROMISED = 0.8  # Share of what is shown as an answer that is to be right
 _MIN_PROMISED = 10  # Answers of which that share is taken, at least
-_STEPS = 100
 
 
 class CalibrationReport(NamedTuple):
@@ -117,7 +113,7 @@ def fit_calibration(
     confidences = [0.0] * len(cases)
     for fold in range(_FOLDS):
         part = [case for index, case in enumerate(cases) if index % _FOLDS != fold]
-        calibration = Calibration(_fit(part), {})
+        calibration = Calibration(_weights(part), {})
         for index in range(fold, len(cases), _FOLDS):
             confidences[index] = calibration.confidence(cases[index].signals)
     judged = list(zip(confidences, cases, strict=True))
@@ -131,7 +127,7 @@ def fit_calibration(
         calibration_error=calibration_error(confidences, [float(right) for right in rights]) or 0.0,
         answerable_auroc=area_under_roc(confidences, [case.answerable for case in cases]),
     )
-    return Calibration(_fit(cases), promises), report
+    return Calibration(_weights(cases), promises), report
 
 
 def _is_right(prediction: Prediction, question: Question) -> bool:
@@ -159,26 +155,6 @@ def promised_from(judged: Sequence[tuple[float, bool]]) -> float:
     return promised
 
 
-def _fit(cases: Sequence[_Case]) -> list[float]:
-    """Weights by logistic regression on standardised features, by L-BFGS."""
-    features = torch.tensor([case.signals.features() for case in cases], dtype=torch.float64)
-    right = torch.tensor([float(case.right) for case in cases], dtype=torch.float64)
-    std = features.std(dim=0).clamp(min=1e-6)
-    std[0] = 1.0
-    mean = features.mean(dim=0)
-    mean[0] = 0.0
-    weights = torch.zeros(features.shape[1], dtype=torch.float64, requires_grad=True)
-    scaled = (features - mean) / std
-    optimizer = torch.optim.LBFGS([weights], max_iter=_STEPS, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        error = nn.functional.binary_cross_entropy_with_logits(scaled @ weights, right)
-        error = error + _PENALTY * (weights[1:] ** 2).sum()
-        error.backward()  # type: ignore[no-untyped-call]
-        return error
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    unscaled = weights.detach() / std
-    unscaled[0] = weights.detach()[0] - (mean / std * weights.detach()).sum()
-    return unscaled.tolist()
+def _weights(cases: Sequence[_Case]) -> list[float]:
+    features = [case.signals.features() for case in cases]
+    return fit_logistic(features, [float(case.right) for case in cases])

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from memnet.checkpoints import MODEL, load_checkpoint, shipped_models
 from memnet.config import HopConfig
 from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
 from memnet.documents.controller import (
@@ -21,15 +24,19 @@ from memnet.documents.controller import (
     link_weights,
     save_text_model,
     slot_weights,
+    text_model_of,
 )
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import templated_questions, two_hop_questions
-from memnet.errors import InputError
+from memnet.documents.training.people import people_questions
+from memnet.errors import InputError, ModelError
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
 from memnet.learning.loop import seeded
 from memnet.runtime.device import one_thread_each
+from memnet.storage import MemoryStore
+from memnet.storage.files import ASIDE
 
 _HOPS = 2
 # Wrong candidates of a question that are learned from: the likeliest, and some of the others.
@@ -155,10 +162,15 @@ class TextReport(NamedTuple):
     """That were learned from."""
     unusable: int
     """Others, which give no source id of the store as "gold"."""
-    recall_untrained: float
-    """Recall@5 on questions held out, 0..1, before training."""
+    measured_on: str
+    """"held out" for a fifth of the questions given, "shipped" for questions as people ask them
+    about documents that ship with memnet, where none are given."""
+    recall_before: float
+    """Recall@5 on these, 0..1, by the model that the store has used until now."""
     recall_trained: float
-    """The same after training on the other questions."""
+    """The same by a model that was trained without them."""
+    installed: bool
+    """Whether the store uses the trained model: only if it finds more. Else it is set aside."""
 
 
 class _Example(NamedTuple):
@@ -186,7 +198,7 @@ def train_text(
             counts as much as any other, however many questions it has. Without any, questions are
             made from the documents.
         out: folder of the model, to be given to ``Engine.open``; None for the store's own folder:
-            the model then belongs to the store.
+            the model then belongs to the store, which uses it if it finds more than the one before.
         seed: of all that is random.
         on_stage: called with what is being done.
         on_progress: called after each question and each update.
@@ -196,7 +208,8 @@ def train_text(
         ModelError: ``out`` can't be written.
     """
     store = memory.store
-    if not groups:
+    made = not groups
+    if made:
         on_stage("making questions from the documents")
         groups = [
             two_hop_questions(store, _GENERATED_QUESTIONS, seed),
@@ -214,21 +227,54 @@ def train_text(
             "documents share a name"
         )
     trainer = _Trainer(memory, seed, on_stage, on_progress)
-    held_out = weighted[::_HELD_OUT]
-    rest = [item for index, item in enumerate(weighted) if index % _HELD_OUT]
-    untrained = trainer.recall(TextController(memory.config.hop), held_out)
-    trained = trainer.recall(trainer.fit(rest or weighted), held_out)
-    controller = trainer.fit(weighted)
-    report = TextReport(len(weighted), sum(map(len, groups)) - len(weighted), untrained, trained)
-    folder = store.models.new_folder(KIND) if out is None else Path(out)
+    before = _controller_in_use(store, memory.config.hop)
+    if made:
+        controller = trainer.fit(weighted)
+        with people_questions(memory) as (people, asked):
+            judge = replace(trainer, memory=people)
+            held_out = [(one, 1.0) for one in asked]
+            recalls = [judge.recall(one, held_out) for one in (before, controller)]
+    else:
+        held_out = weighted[::_HELD_OUT]
+        rest = [item for index, item in enumerate(weighted) if index % _HELD_OUT]
+        trained = trainer.fit(rest or weighted)
+        recalls = [trainer.recall(one, held_out) for one in (before, trained)]
+        controller = trainer.fit(weighted)
+    report = TextReport(
+        questions=len(weighted),
+        unusable=sum(map(len, groups)) - len(weighted),
+        measured_on="shipped" if made else "held out",
+        recall_before=recalls[0],
+        recall_trained=recalls[1],
+        installed=out is None and recalls[1] > recalls[0],
+    )
+    folder = store.models.new_folder(KIND + ASIDE) if out is None else Path(out)
     save_text_model(
         folder,
         controller,
-        {"seed": seed, "encoder": memory.encoder.fingerprint, **report._asdict()},
+        {
+            "seed": seed,
+            "encoder": memory.encoder.fingerprint,
+            "date": date.today().isoformat(),
+            **report._asdict(),
+        },
     )
     if out is None:
-        store.models.share_rights(KIND)
+        store.models.share_rights(KIND + ASIDE)
+        if report.installed:
+            store.models.use(KIND)
     return report
+
+
+def _controller_in_use(store: MemoryStore, hop: HopConfig) -> TextController:
+    """The store's own controller, or else the one that ships."""
+    folders = [shipped_models()[KIND]]
+    if KIND in store.models.names():
+        folders.insert(0, store.models.folder(KIND))
+    for folder in folders[:-1]:
+        with suppress(ModelError):
+            return text_model_of(folder, load_checkpoint(folder, MODEL)[0], hop)
+    return text_model_of(folders[-1], load_checkpoint(folders[-1], MODEL)[0], hop)
 
 
 @dataclass(frozen=True)

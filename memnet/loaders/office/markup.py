@@ -47,8 +47,8 @@ def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
 def drawn_rows(root: Element) -> list[list[str]]:
     """What a chart or a diagram says: its titles and texts as rows of one cell, then the values.
 
-    Of several series the first row with several cells has the names, below an empty corner; each
-    further one holds a category with the value that each series has for it.
+    The first row with several cells has the names of the series, if any is named, below an empty
+    corner; each further one holds a category with the value that each series has for it.
 
     Args:
         root: of the part of a chart (``chartSpace``) or of the data of a diagram (``dataModel``).
@@ -65,7 +65,7 @@ def drawn_rows(root: Element) -> list[list[str]]:
     places = sorted({place for found in (categories, *values) for place in found})
     rows = [[categories.get(at, ""), *(found.get(at, "") for found in values)] for at in places]
     names = ["" if _UNNAMED.fullmatch(name) else name for name in names]
-    if len(names) == 1 or not rows:  # nothing to tell apart, or no values that are stored with it
+    if not rows:  # no values are stored with it
         lines += [[name] for name in names]
     elif any(names):
         rows.insert(0, ["", *names])
@@ -77,8 +77,9 @@ def table_markup(rows: Sequence[Sequence[str]]) -> str:
     lines = "".join(f"<p>{escape(row[0])}</p>" for row in rows if len(row) == 1)
     table = ""
     for row in (row for row in rows if len(row) > 1):
-        tag = "td" if table or row[0] else "th"
-        table += "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>"
+        # In bold a single name below an empty corner is one of a column, too.
+        start, end = ("<td>", "</td>") if table or row[0] else ("<th><b>", "</b></th>")
+        table += "<tr>" + "".join(f"{start}{escape(text)}{end}" for text in row) + "</tr>"
     return f"{lines}<table>{table}</table>"
 
 

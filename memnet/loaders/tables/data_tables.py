@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, zip_longest
+from operator import eq
 from typing import Literal, TypeAlias
 
 from memnet.errors import InputError
@@ -39,7 +40,9 @@ def kind_of(text: str) -> Kind:
 
 def _header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
-    if len(rows) > 2 and _groups(rows[0], rows[1]) and _is_header(rows[1], rows[2:]):
+    # Under the names of groups years may stand again: those of the harvest, and of the price.
+    grouped = len(rows) > 2 and _groups(rows[0], rows[1])
+    if grouped and _is_header(_names_of(rows[:2], len(rows[0])), rows[2:]):
         return 2
     if not _is_header(rows[0], rows[1:]):
         return 0
@@ -70,13 +73,19 @@ def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
 
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
-    """Whether a row of headers leaves gaps that headers below it fill."""
+    """Whether a row of headers leaves gaps, or repeats itself, where headers below it differ."""
     gaps = any(below and not above for above, below in zip_longest(upper, lower, fillvalue=""))
+    years: list[str] = []
+    if lower and lower[0] in ("", upper[0]):  # else a row of data begins
+        years = [text for text in lower if _YEAR.fullmatch(text)]
+        gaps = gaps or any(map(eq, upper, upper[1:]))
     named = all(
         len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
         for text in upper
     )
-    texts = all(kind_of(text) in ("", "text") for text in lower)
+    texts = all(
+        kind_of(text) in ("", "text") or (len(years) > 1 and text in years) for text in lower
+    )
     return gaps and _filled(upper) >= 2 and named and texts
 
 

@@ -7,10 +7,12 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memnet.errors import InputError, Problem
 from memnet.io import codec_named, decode_as
+from memnet.io import decode as decode_text
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.web.html_blocks import BlockWriter
@@ -25,6 +27,8 @@ _BOMS = (
     (b"\0<", "utf-16-be"),
 )
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
+_MIN_TEXT = 20  # characters of a page for each control character: damage leaves a few
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
@@ -53,7 +57,10 @@ class Page(NamedTuple):
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The main content of a page."""
     builder = DocumentBuilder()
-    page = add(builder, decode(file.data), max_heading=file.max_title)
+    markup = decode(file.data)
+    if _MIN_TEXT * len(_CONTROL.findall(markup)) > len(markup):
+        raise InputError("is binary; expected a page as a browser saves it")
+    page = add(builder, markup, max_heading=file.max_title)
     if not len(builder):
         raise InputError(
             "holds no text outside of scripts, forms and frames; expected a page as a browser"
@@ -118,6 +125,8 @@ def decode(data: bytes) -> str:
     # One damaged character makes no other encoding of a page.
     if not wrong or wrong * 10 < sum(character > "\x7f" for character in text):
         return text
+    with suppress(InputError):
+        return decode_text(data)
     return data.decode("cp1252", "replace")
 
 

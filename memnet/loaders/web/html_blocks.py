@@ -86,6 +86,8 @@ class BlockWriter:
             self._parts.append(formula(element))
         elif tag == "hr":
             self._flush()
+        elif tag == "input" and is_task_box(element):
+            self._parts.append("[x] " if "checked" in element.attributes else "[ ] ")
         else:
             return False
         return True
@@ -309,6 +311,14 @@ class BlockWriter:
 def is_block(element: Element) -> bool:
     """Whether an element has lines of its own."""
     return element.tag in BLOCKS or element.get("role") == "heading"
+
+
+def is_task_box(element: Element) -> bool:
+    """Whether a check box says of an item if it is done; others belong to forms and menus."""
+    above = element.parent
+    if above is not None and above.tag in ("label", "p"):
+        above = above.parent
+    return element.get("type").lower() == "checkbox" and above is not None and above.tag == "li"
 
 
 def captions(root: Element) -> set[str]:

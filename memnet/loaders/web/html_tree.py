@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from memnet.loaders.document import one_line
 
@@ -24,7 +24,7 @@ BLOCKS = HEADINGS | frozenset(
 # Elements whose content is not text, is shown only in place of something else, or is entered.
 _UNREAD = frozenset(
     "script style template svg canvas iframe object embed audio video noscript noframes noembed"
-    " input select textarea datalist progress meter rt rp".split()
+    " select textarea datalist progress meter rt rp".split()
 )
 
 HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8
@@ -96,7 +96,11 @@ class Element:
 def parse(markup: str) -> list[Element]:
     """All elements in the order of the document; the first one is the root."""
     # What UTF-8 can't hold, the parser can't take.
-    parser = LexborHTMLParser(_as_html(markup).encode("utf-8", "replace").decode())
+    text = _as_html(markup).encode("utf-8", "replace").decode()
+    try:
+        parser = LexborHTMLParser(text)
+    except SelectolaxError as error:  # of HTML it takes anything
+        raise MemoryError from error
     node = parser.root
     elements = [Element("html", {} if node is None else node.attributes, None)]
     above = [elements[0]]

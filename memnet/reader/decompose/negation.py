@@ -45,10 +45,6 @@ _CLAUSE_END = re.compile(
     r"|instead|later|\w+ed)\b)",
     re.IGNORECASE,
 )
-_NEGATIVE_ANSWER = re.compile(
-    r"(?:no(?! longer\b)|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE
-)
-
 
 _STEM_LETTERS = 4  # Words are compared by their first letters: "work", "works" and "worked" agree
 # Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts".
@@ -79,11 +75,6 @@ class _Denial(NamedTuple):
 def negated(text: str) -> bool:
     """Whether anything in a text is denied."""
     return _NEVER.search(text) is not None or _NO_LONGER.search(text) is not None
-
-
-def is_negative(answer: str) -> bool:
-    """Whether an answer is itself negative: "nobody", "without a crew"."""
-    return _NEGATIVE_ANSWER.match(answer) is not None
 
 
 def clauses(text: str, question: str = "") -> list[Clause]:
@@ -175,7 +166,9 @@ def _denied(
     denials: Sequence[_Denial],
 ) -> bool:
     """Whether any clause denies a span; ``shared_with`` gives a text's stems of the question."""
-    if span.evidence is None or span.start is None or span.end is None or is_negative(span.text):
+    if span.evidence is None or span.start is None or span.end is None:
+        return False
+    if _NEVER.search(span.text):  # "Nobody", or "access is denied": it says itself what it denies
         return False
     item = items[span.evidence]
     slot, start, end = item.slot, span.start - item.slot.start, span.end - item.slot.start

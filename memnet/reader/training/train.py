@@ -1,6 +1,7 @@
 """The reader preset: learns to point at short answers in passages."""
 
 import hashlib
+import math
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,6 +53,17 @@ class _Data(NamedTuple):
     generated: Sequence[ReaderExample]
 
 
+class ReaderReport(NamedTuple):
+    """What came of a training; scores as ``train_reader`` says, 0..1."""
+
+    dev: float
+    """Of the best weights on the dev examples."""
+    before: float | None
+    """Of the reader that it started from; None without one."""
+    saved: bool
+    """Whether they are saved: not where that reader does as well."""
+
+
 def train_reader(
     train: Sequence[ReaderExample],
     dev: Sequence[ReaderExample],
@@ -68,11 +80,12 @@ def train_reader(
     threads: int | None = None,
     device: str = "cpu",
     on_progress: OnProgress = no_progress,
-) -> float:
+) -> ReaderReport:
     """Train a reader and save it in ``out``; a run that was stopped is resumed.
 
-    Where the run started from another reader, the mean of the weights of both is saved instead if
-    it does better on the dev examples: it forgets less of what the other had learned.
+    Where the run started from another reader, weights are saved only if they do better on the dev
+    examples; the mean of the weights of both, if it is better still: it forgets less of what the
+    other had learned.
 
     Source: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3.
 
@@ -94,8 +107,8 @@ def train_reader(
         on_progress: called after each batch and each dev example.
 
     Returns:
-        The score of the saved reader on the dev examples, 0..1: the mean F1 of those that have an
-        answer and, where some have none, the mean of that and of the AUROC of telling them apart.
+        Scores on the dev examples: the mean F1 of those that have an answer and, where some have
+        none, the mean of that and of the AUROC of telling them apart.
 
     Raises:
         InputError: no example can be learned from.
@@ -131,25 +144,27 @@ def train_reader(
         save_span_network(folder, network, {**identity, "dev": 1 - error, **notes})
 
     def save_best(report: EpochReport) -> None:
-        save(report.error, epoch=report.epoch)
+        if report.error < before:
+            save(report.error, epoch=report.epoch)
 
     with using_threads(threads):
+        before = math.inf if start is None else mean(task.valid_errors())
         training = Training(network, task, config, folder, save_best, identity)
         error = training.run(on_epoch, on_progress)
         if start is not None:
-            network.load_state_dict(_mean_weights(start, folder))
+            trained = load_span_network(folder) if error < before else network
+            network.load_state_dict(_mean_weights(start, trained.state_dict()))
             mean_error = mean(task.valid_errors())
-            if mean_error < error:
-                error = mean_error
-                save(error, mean_with_start=True)
-    return 1 - error
+            if mean_error < min(error, before):
+                save(mean_error, mean_with_start=True)
+            error = min(error, mean_error)
+    return ReaderReport(1 - error, None if start is None else 1 - before, error < before)
 
 
-def _mean_weights(one: Path, other: Path) -> dict[str, Tensor]:
-    weights = load_span_network(other).state_dict()
+def _mean_weights(start: Path, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {
-        name: (tensor + weights[name]) / 2
-        for name, tensor in load_span_network(one).state_dict().items()
+        name: (tensor + weights[name].to(tensor.device)) / 2
+        for name, tensor in load_span_network(start).state_dict().items()
     }
 
 

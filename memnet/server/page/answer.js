@@ -109,7 +109,12 @@ function evidenceItem(answer, item, number, open) {
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
       h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
-    h("p", { class: "text", dir: "auto" }, excerpt(answer, item)));
+    h("p", { class: "text", dir: "auto" }, excerpt(answer, item)),
+    item.copies.length ? h("p", { class: "quiet" }, `also in ${item.copies.map(copyName).join("; ")}`) : null);
+}
+
+function copyName(copy) {
+  return [sourceName(copy.source), copy.place].filter(Boolean).join(", ");
 }
 
 function candidates(answer) {

@@ -407,6 +407,8 @@ class PostgresConnection(Connection):
                 self.session.rows(statement, ())
             except _ALREADY_THERE:
                 continue  # another process made it at the same time
+            except psycopg.errors.ReadOnlySqlTransaction as error:
+                raise write_error(error, self._place, committing=False) from error
             except psycopg.Error as error:
                 raise StoreError(
                     f"{self._place} lacks what a store needs, and the role {role} may not make it "

@@ -18,6 +18,7 @@ from memnet.storage.lexical import highest_sums
 from memnet.storage.tables.checked import checked_count, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
 from memnet.storage.values import Scope
+from memnet.storage.words import TOKENIZER, is_beginning, spaced
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6  # as of FTS5, for a word that more than half of all slots have
@@ -164,17 +165,15 @@ class _Tokenizer:
         # FTS5 cuts very long words off between any two bytes.
         self._fts5.text_factory = lambda word: word[:_MAX_WORD_BYTES].decode(errors="ignore")
         self._fts5.executescript(
-            """
-            CREATE VIRTUAL TABLE given USING fts5 (
-                title, text, content='', tokenize='porter unicode61 remove_diacritics 2'
-            );
+            f"""
+            CREATE VIRTUAL TABLE given USING fts5 (title, text, content='', tokenize={TOKENIZER});
             CREATE VIRTUAL TABLE token USING fts5vocab (given, instance);
             """
         )
 
     def vectors(self, slots: Sequence[tuple[int, str, str]]) -> list[tuple[int, int, str]]:
         """Ids, titles and texts as rows of ``slot_text``: id, how many words, words and places."""
-        self._put(slots)
+        self._put((slot, spaced(title), spaced(text)) for slot, title, text in slots)
         words: dict[int, dict[str, list[str]]] = {slot: {} for slot, _, _ in slots}
         lengths = dict.fromkeys(words, 0)
         for slot, word, position in self._fts5.execute(
@@ -194,10 +193,11 @@ class _Tokenizer:
         ]
 
     def query(self, term: str) -> str:
-        """A term as a tsquery: a word, or words that follow one another; empty without any."""
+        """A term as a tsquery: a word, its beginning, or words in order; empty without any."""
         self._put([(0, "", term)])
         rows = self._fts5.execute('SELECT term FROM token ORDER BY "offset"')
-        return " <-> ".join(f"'{word}'" for (word,) in rows)
+        ending = ":*" if is_beginning(term) else ""
+        return " <-> ".join(f"'{word}'{ending}" for (word,) in rows)
 
     def _put(self, slots: Iterable[tuple[int, str, str]]) -> None:
         self._fts5.execute("INSERT INTO given (given) VALUES ('delete-all')")

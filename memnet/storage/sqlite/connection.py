@@ -307,10 +307,17 @@ class SqliteConnection(Connection):
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
         try:
-            # Before anything that could change the file.
+            # Before anything that could change the file; and before the version, as another process
+            # may make the tables now.
+            has_tables = self._connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
             application = self._connection.execute("PRAGMA application_id").fetchone()[0]
             check_version(str(path), self.schema_version, application == APPLICATION_ID)
+            if has_tables and not self.schema_version:
+                raise StoreError(
+                    f"{path} has tables and no schema of memnet; restore it from a copy, or ingest "
+                    "into a new store"
+                )
             if not read_only:
                 # Of effect only before the first page is written, which WAL's header does. Later it
                 # would still wait for a writer.

@@ -41,7 +41,10 @@ def prepare_folder(path: Path, create: bool) -> None:
         # Made here, since SQLite would leave who may read it to the umask; its log follows it.
         os.close(os.open(path / DATABASE, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise StoreError(f"the store folder {path} can't be made: {error}") from error
+        raise StoreError(
+            f"the store folder {path} can't be made ({error.strerror or error}); choose another "
+            "path"
+        ) from error
 
 
 def copy_rights(folder: Path, names: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from memnet.storage.tables.connection import Connection
+from memnet.storage.words import TOKENIZER
 
 # PRAGMA application_id of every database that memnet makes: "mnet".
 APPLICATION_ID = 0x6D6E6574
@@ -175,18 +176,8 @@ STEPS = {
 # Each database adds its text index and how it notes commits.
 MIGRATIONS = {
     1: STEPS[1]
-    + """
-    CREATE VIRTUAL TABLE slot_text USING fts5 (
-        title, text, content='slot', content_rowid='id',
-        tokenize='porter unicode61 remove_diacritics 2'
-    );
-    CREATE TRIGGER slot_text_insert AFTER INSERT ON slot WHEN new.kind <> 'reverse' BEGIN
-        INSERT INTO slot_text (rowid, title, text) VALUES (new.id, new.title, new.text);
-    END;
-    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot WHEN old.kind <> 'reverse' BEGIN
-        INSERT INTO slot_text (slot_text, rowid, title, text)
-        VALUES ('delete', old.id, old.title, old.text);
-    END;
+    + f"""
+    CREATE VIRTUAL TABLE slot_text USING fts5 (title, text, content='', tokenize={TOKENIZER});
 
     CREATE TABLE revision (
         generation INTEGER PRIMARY KEY,

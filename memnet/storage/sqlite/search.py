@@ -1,4 +1,4 @@
-"""The full-text index (FTS5), which triggers keep up to date: BM25, and its repair."""
+"""The full-text index (FTS5): BM25, and its repair."""
 
 import json
 import sqlite3
@@ -12,16 +12,34 @@ from memnet.errors import StoreError
 from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
 from memnet.storage.values import DAY_OF_TIME, Scope, days_among
+from memnet.storage.words import TOKENIZER, is_beginning, spaced
 
 _COMPARISON = {"from": ">=", "to": "<="}
 _INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
+_PAGE = 500  # slots whose texts are read at once
 
 
 class Fts5Index(TextIndex):
-    """The full-text index of a database file; triggers keep it up to date."""
+    """The full-text index of a database file. It keeps no text: a slot's own words delete it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
+        rows = ((slot, spaced(title), spaced(text)) for slot, title, text in slots)
+        self._connection.insert("slot_text", ("rowid", "title", "text"), rows)
+
+    def remove(self, slots: Sequence[int]) -> None:
+        for start in range(0, len(slots), _PAGE):
+            rows = self._connection.rows(
+                f"SELECT 'delete', id, title, text {_INDEXED_SLOTS} AND id {IN_LIST}",
+                Values(slots[start : start + _PAGE]),
+            )
+            self._connection.insert(
+                "slot_text",
+                ("slot_text", "rowid", "title", "text"),
+                ((how, slot, spaced(title), spaced(text)) for how, slot, title, text in rows),
+            )
 
     def search(
         self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
@@ -74,9 +92,12 @@ class Fts5Index(TextIndex):
 
     def rebuild(self) -> None:
         self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
-        self._connection.execute(
-            f"INSERT INTO slot_text (rowid, title, text) SELECT id, title, text {_INDEXED_SLOTS}"
-        )
+        last = -1
+        while rows := self._connection.rows(
+            f"SELECT id, title, text {_INDEXED_SLOTS} AND id > ? ORDER BY id LIMIT ?", last, _PAGE
+        ):
+            self.add([(slot, title, text) for slot, title, text in rows])
+            last = rows[-1][0]
 
     def agrees(self) -> bool:
         try:
@@ -95,7 +116,7 @@ class Fts5Index(TextIndex):
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.token "
             "USING fts5vocab(main, slot_text, instance)",
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other USING fts5 "
-            "(text, content='', tokenize='porter unicode61 remove_diacritics 2')",
+            f"(text, content='', tokenize={TOKENIZER})",
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other_token "
             "USING fts5vocab(temp, other, instance)",
             "INSERT INTO temp.other (other) VALUES ('delete-all')",
@@ -114,7 +135,7 @@ class Fts5Index(TextIndex):
 
 def _quoted(term: str) -> str:
     doubled = term.replace('"', '""')
-    return f'"{doubled}"'
+    return f'"{doubled}"{"*" if is_beginning(term) else ""}'
 
 
 def metadata_condition(key: str, wanted: Any) -> tuple[str, list[Any]]:

@@ -40,7 +40,7 @@ class StoredVector(NamedTuple):
 
 def check_version(place: str, version: int, is_own: bool) -> None:
     """Check the schema version of a database, which may have the mark of a released one."""
-    if version and not is_own:
+    if version < 0 or (version and not is_own):
         raise StoreError(
             f"{place} was made by a version of memnet before 0.1.0 (schema {version}); ingest "
             "into a new store"
@@ -220,7 +220,7 @@ class Connection(ABC):
 class TextIndex(ABC):
     """The words of slots, but for reverse facts, scored by BM25.
 
-    Texts are split and stemmed as by FTS5 with ``tokenize='porter unicode61 remove_diacritics 2'``.
+    Texts are split by ``memnet.storage.words``, and stemmed as by FTS5.
     """
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:  # noqa: B027
@@ -245,7 +245,7 @@ class TextIndex(ABC):
         """The slots with a term: ids [P] int64, rising, and BM25 [P] float64.
 
         None if more than ``max_postings`` slots have it. A term that the tokenizer splits is a
-        phrase.
+        phrase, and one that ``is_beginning`` stands for all words that begin with it.
         """
 
     @abstractmethod

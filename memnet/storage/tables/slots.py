@@ -307,6 +307,31 @@ class SlotReads(ABC):
         )
         return [checked_slot(row) for row in reversed(rows)]
 
+    def passages_of(self, source: str, namespace: str, limit: int) -> list[Slot]:
+        """The first ``limit`` passages of a source, in their order."""
+        rows = self.connection.rows(
+            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+            WHERE source.name = ? AND source.namespace = ? AND slot.kind = 'passage'
+            AND slot.valid_from IS NULL ORDER BY slot.start LIMIT ?""",
+            source,
+            namespace,
+            limit,
+        )
+        return [checked_slot(row) for row in rows]
+
+    def passage_beside(self, slot: Slot, step: int) -> Slot | None:
+        """The passage of the same source after a slot (``step`` 1), or before it (-1), if any."""
+        after = step > 0
+        rows = self.connection.rows(
+            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+            WHERE slot.source = (SELECT source FROM slot WHERE id = ?) AND slot.kind = 'passage'
+            AND slot.valid_from IS NULL AND slot.start {">=" if after else "<"} ?
+            ORDER BY slot.start {"" if after else "DESC"} LIMIT 1""",
+            slot.id,
+            slot.end if after else slot.start,
+        )
+        return checked_slot(rows[0]) if rows else None
+
     def search_symbolic(
         self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memnet.errors import InputError
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
+from memnet.loaders.formats import SourceFile
 from memnet.loaders.web import html
 from tests.unit.loaders import parsed
 from tests.unit.loaders.parsed import kinds, only
@@ -260,6 +261,16 @@ def test_parts_of_the_text_stay() -> None:
         assert kept in found
 
 
+@pytest.mark.parametrize("data", [bytes(300), bytes(range(256)) * 20])
+def test_a_binary_file_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match="binary"):
+        list(html.load(SourceFile("a.html", data)))
+
+
+def test_a_stray_control_character_costs_no_page() -> None:
+    assert "lazy" in only(list(html.load(SourceFile("a.html", f"<p>\0{LONG}".encode())))).text
+
+
 def test_hidden_body_is_shown() -> None:
     assert "lazy dog" in text(f"<body style='visibility:hidden'><p>{LONG}</p>")
 
@@ -464,3 +475,16 @@ def test_time_is_in_proportion_to_size(markup: str) -> None:
     start = process_time()
     added(markup, whole=False)
     assert process_time() - start < 20
+
+
+def test_check_boxes_of_items_say_whether_they_are_done() -> None:
+    markup = (
+        '<ul><li><input type="checkbox" checked disabled> Wax the skis</li>'
+        '<li><input type="checkbox">Buy straps</li>'
+        '<li><label><input type="Checkbox" checked="checked"/>Book the hut</label></li>'
+        '<li><input type="text" value="new">Add one</li></ul>'
+        '<p><input type="checkbox" checked> Remember me</p>'
+    )
+    assert text(markup, whole=True) == (
+        "- [x] Wax the skis\n- [ ] Buy straps\n- [x] Book the hut\n- Add one\n\nRemember me"
+    )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.loaders import messages
-from memnet.loaders.document import Block, Cell, ParsedDocument
+from memnet.loaders.document import Block, Cell, DocumentBuilder, ParsedDocument
 from memnet.loaders.messages import BadMessageError, item_message, message_item, parse_message
 
 _LABELS = st.text(max_size=20)
@@ -46,6 +46,15 @@ def test_labels_of_any_length_do_not_cost_the_document() -> None:
     got = _through(sent)
     assert (got.names, got.blocks[0].links) == (("name",), ("short",))
     assert got.blocks[0].place == "x" * 1000
+
+
+def test_items_of_any_depth_do_not_cost_the_document() -> None:
+    builder = DocumentBuilder()
+    for level in range(0, 3000, 30):
+        builder.add("item", "- one", level=level)
+    sent = builder.build("a", "t")
+    assert _through(sent) == sent
+    assert len(sent.text) < 50_000
 
 
 _PLAIN = ["document", "a", "t", "text", [["code", 0, 4, 0, "", False, [], []]], {}, []]

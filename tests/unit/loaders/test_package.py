@@ -33,7 +33,7 @@ def test_a_part_that_is_damaged_or_encrypted_is_refused() -> None:
     encrypted = bytearray(packed({"a": "text"}))
     encrypted[6] |= 1
     encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(InputError, match=r"can't be unpacked.*password"):
+    with pytest.raises(InputError, match="password"):
         Package(bytes(encrypted)).read("a")
 
 

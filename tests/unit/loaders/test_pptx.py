@@ -132,7 +132,7 @@ def test_tables_charts_groups_links_and_notes() -> None:
     assert shown(document) == [
         "heading2: Part", "paragraph: plan",
         "header: Port | Tugs", "row: Kestle | 4", "row: Kestle | 5",
-        "paragraph: Passengers", "row: Kestle | 1820", "row: Orre | 940",
+        "header: | Passengers", "row: Kestle | 1820", "row: Orre | 940",
         "paragraph: Notes: Say it.\nSlowly.",
     ]  # fmt: skip
     assert document.blocks[1].links == ("the plan",)

@@ -1,0 +1,57 @@
+"""Requests that ask for what is said of a thing: "Tell me about the boiler"."""
+
+import re
+from collections.abc import Sequence
+
+from memnet.reader.answers import Prediction
+from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.quotes import Quotation
+from memnet.text.names import stems
+
+_REQUEST = re.compile(
+    r"(?:please |can you |could you ){0,2}(?:tell (?:me|us) (?:more |something )?(?:about|of)"
+    r"|what do (?:you|we) know (?:about|of)|what is there (?:about|on)|summari[sz]e|describe"
+    r"|(?:which|what) (?:documents?|files?|notes?|texts?) "
+    r"(?:(?:talk|speak|say something|are|is) (?:about|of)|mentions?|discuss(?:es)?|deals? with))"
+    r" (\S.{1,200})",
+    re.IGNORECASE,
+)
+_LETTERS = 5
+_READ = 5  # Slots that are looked at, best first
+_MAX_CHARACTERS = 300
+
+
+def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -> Prediction:
+    """What is said of the thing that a request names, where it has no answer otherwise.
+
+    The sentences of the best passage with all content words of the name, from the first with one of
+    them on, or the fact; they are a passage and no answer.
+    """
+    request = _REQUEST.match(" ".join(text.split()))
+    if request is None or not (prediction.abstained or not prediction.candidates):
+        return prediction
+    wanted = stems(request[1], _LETTERS)
+    for item in ranked[:_READ]:
+        slot = item.slot
+        said = stems(f"{slot.title} {slot.source} {slot.text}", _LETTERS)
+        if wanted and wanted <= said:
+            start, end = _place(item, wanted)
+            shown = Quotation(item, start, end, 1.0)
+            return Prediction(
+                (slot_candidate(slot, start, end, item.score),), (item,), "statement",
+                promised=False, quotes=(shown,), signals=prediction.signals,
+            )  # fmt: skip
+    return prediction
+
+
+def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:
+    """Where the quotation stands: whole sentences as long as they fit."""
+    if item.slot.kind != "passage":
+        return 0, len(item.slot.text)
+    spans = item.sentence_spans
+    told = (one for one in spans if wanted & stems(item.slot.text[slice(*one)], _LETTERS))
+    start, end = next(told, spans[0] if spans else (0, len(item.slot.text)))
+    for first, last in spans:
+        if first > start and last - start <= _MAX_CHARACTERS:
+            end = last
+    return start, min(end, start + _MAX_CHARACTERS)

@@ -1,0 +1,219 @@
+"""Versions of one document: which of them holds at the time that a question asks about."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import PurePath
+from typing import NamedTuple
+
+from memnet.documents.question import Question
+from memnet.reader.confidence import STEM_LETTERS
+from memnet.reader.passages import RankedSlot
+from memnet.storage import MemoryStore
+from memnet.text.dates import MONTH, day_name, days_in, local_time, month_of
+from memnet.text.names import normalise, stems
+from memnet.text.relative import times_in
+
+# Share of the words of the shorter of two passages that the other one holds, from which they are of
+# two versions of a document: under one title, and under two.
+_ALIKE, _ALIKE_APART = 0.5, 0.75
+_MIN_WORDS = 5
+# Factor of the attention to a version that does not hold at the time of the question.
+_OTHER = 0.1
+_HEAD = 1000  # Characters at the start of a document that may say which version it is
+_YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d(?![\w.,]\d|\w)")
+_MONTH = re.compile(rf"\b{MONTH}\.? (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\b(?:v|version|rev|revision|edition|issue)[ .:-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})\b",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    r"\b(?:valid|effective|in force|appl(?:y|ies|icable)|dated|date|updated|status|as (?:of|at))\b"
+    r":?(?: as)?(?: of| from| since| on)?:? (?P<when>[^\n]{4,30})",
+    re.IGNORECASE,
+)
+# In a title, a name or a status, and what a text says of itself.
+_OUT_OF_DATE = re.compile(
+    r"\b(?:draft|archived?|obsolete|outdated|withdrawn|superseded|old)\b", re.IGNORECASE
+)
+_SAYS_OUT_OF_DATE = re.compile(
+    r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn)\b|"
+    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REPLACES = re.compile(r"\b(?:replaces|supersedes)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
+_PREVIOUS = re.compile(
+    r"\b(?:previous\w*|former\w*|old|earlier|before|originally|used to|draft|archived)\b",
+    re.IGNORECASE,
+)
+# Keys of metadata that say of when a document is, the surest first.
+_DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
+
+
+class _Version(NamedTuple):
+    """Which version of a document a passage is of; None and 0 where nothing says so."""
+
+    day: date | None  # From which it holds, or on which it was written
+    number: tuple[int, ...]
+    standing: int  # 1 if it says that it replaces another one, -1 if it is a draft or replaced
+
+    @property
+    def label(self) -> str:
+        """Its day and number, as a part of a title."""
+        number = f"version {'.'.join(map(str, self.number))}" if self.number else ""
+        day = "" if self.day is None else day_name(self.day)
+        return ", ".join(filter(None, (number, day)))
+
+
+class Versions(NamedTuple):
+    """Some passages by whether they are of a version that holds."""
+
+    holding: list[RankedSlot]  # All of no version, too
+    others: list[RankedSlot]
+    undecided: list[list[RankedSlot]]  # Of ``holding`` those of which nothing says which holds
+
+
+def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versions:
+    """Some passages without those of a version that does not hold, and these.
+
+    Passages of several documents that say almost the same are of versions of one. The one that a
+    question is about is that of the time or number that it names, or else the newest; the others
+    are attended to less. Each has its day and number in its title, by which a reader tells them
+    apart. The reader compares what it reads together, and may take either of two copies.
+    """
+    holding = dict(enumerate(passages))
+    others: list[RankedSlot] = []
+    undecided: list[list[RankedSlot]] = []
+    for group in _groups(question, passages):
+        versions = [_version(question.store, passages[index]) for index in group]
+        highest = max(passages[index].attention for index in group)
+        last = _asked_day(question)
+        chosen = _chosen(question.text, last, versions)
+        for index, version in zip(group, versions, strict=True):
+            slot = passages[index].slot
+            in_year = "" if last is None or version != chosen else f"valid in {last.year}"
+            title = ", ".join(filter(None, (slot.title, version.label, in_year)))
+            item = replace(passages[index], slot=replace(slot, title=title))
+            if chosen is None:
+                holding[index] = item
+            elif version == chosen:
+                holding[index] = replace(item, attention=highest)
+            else:
+                del holding[index]
+                others.append(replace(item, attention=_OTHER * highest))
+        if chosen is None:
+            undecided.append([holding[index] for index in group])
+    return Versions(list(holding.values()), others, undecided)
+
+
+def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:
+    """Indices of passages that are versions of each other, by document one."""
+    groups: list[list[int]] = []
+    asked = {stem for stem in stems(question.text, STEM_LETTERS) if not stem[0].isdigit()}
+    for index, item in enumerate(passages):
+        if item.slot.has_usage or item.slot.valid_from is not None:  # said, not written
+            continue
+        for group in groups:
+            first = passages[group[0]]
+            sources = {passages[other].slot.source for other in group}
+            if item.slot.source not in sources and _are_versions(first, item, asked):
+                group.append(index)
+                break
+        else:
+            groups.append([index])
+    return [group for group in groups if len(group) > 1]
+
+
+def _are_versions(one: RankedSlot, other: RankedSlot, asked: set[str]) -> bool:
+    """Whether two passages say almost the same, and as much of what is asked about.
+
+    "The green pump lifts 9 m" and "The red pump lifts 7 m" are no versions to one who asks for the
+    red pump.
+    """
+    words, others = (set(item.normalised_text.split()) for item in (one, other))
+    shorter = min(len(words), len(others))
+    if shorter < _MIN_WORDS or words == others:
+        return False
+    named, other_named = (
+        asked & stems(f"{item.slot.title} {item.slot.text}", STEM_LETTERS) for item in (one, other)
+    )
+    same_title = _plain_title(one) == _plain_title(other)
+    share = len(words & others) / shorter
+    return named == other_named and share >= (_ALIKE if same_title else _ALIKE_APART)
+
+
+def _plain_title(item: RankedSlot) -> str:
+    """A title without what tells versions apart."""
+    title = _OUT_OF_DATE.sub(" ", _NUMBER.sub(" ", _MONTH.sub(" ", item.slot.title)))
+    return " ".join(word for word in normalise(title).split() if not word.isdigit())
+
+
+def _version(store: MemoryStore, item: RankedSlot) -> _Version:
+    """The version of the document that a passage is of: by what it says, its title and its name."""
+    slot = item.slot
+    stored = store.sources.get(slot.source, slot.namespace)
+    head = slot.text if stored is None else f"{stored[1][:_HEAD]}\n{slot.text}"
+    name = f"{slot.title} {PurePath(slot.source).stem}".replace("_", " ")
+    metadata = {key.lower().replace(" ", "_"): str(slot.metadata[key]) for key in slot.metadata}
+    said = [found["when"] for found in _SINCE.finditer(head)]
+    dates = [metadata[key] for key in _DATES if key in metadata]
+    day = next((day for text in (*said, *dates[:1], name, head) if (day := _day(text))), None)
+    given = f"version {metadata['version']}" if "version" in metadata else ""
+    number = next((found for text in (given, name, head) if (found := _NUMBER.search(text))), None)
+    status = f"{name} {metadata.get('status', '')}"
+    outdated = _OUT_OF_DATE.search(status) or _SAYS_OUT_OF_DATE.search(head)
+    standing = -1 if outdated else int(bool(_REPLACES.search(head)))
+    return _Version(day, _number(number) if number else (), standing)
+
+
+def _number(found: re.Match[str]) -> tuple[int, ...]:
+    return tuple(map(int, found["number"].split(".")))
+
+
+def _day(text: str) -> date | None:
+    """The first day that a text writes out with its year, or that of a month or year alone."""
+    days = [day.full() for day in days_in(text) if day.year is not None]
+    if days:
+        return days[0]
+    if month := _MONTH.search(text):
+        return date(int(month["year"]), month_of(month["month"]), 1)
+    year = _YEAR.search(text)
+    return date(int(year[0]), 1, 1) if year else None
+
+
+def _chosen(text: str, last: date | None, versions: Sequence[_Version]) -> _Version | None:
+    """The version that a question of a time until ``last`` is about; None where nothing tells."""
+    if asked := _NUMBER.search(text):
+        return next((one for one in versions if one.number == _number(asked)), None)
+    ordered = _in_order(versions)
+    if ordered is None:
+        return None
+    if last is not None and all(one.day for one in versions):
+        return next((one for one in reversed(ordered) if one.day and one.day <= last), ordered[0])
+    return ordered[-2 if _PREVIOUS.search(text) else -1]
+
+
+def _asked_day(question: Question) -> date | None:
+    """The last day of the time that a question names; None without one."""
+    text, year = question.text, _YEAR.search(question.text)
+    if year and _BEFORE.search(text, 0, year.start()):
+        return date(int(year[0]) - 1, 12, 31)
+    times = times_in(text, local_time(question.scope.moment()).date())
+    if times:
+        return times[-1].days.last
+    return date(int(year[0]), 12, 31) if year else None
+
+
+def _in_order(versions: Sequence[_Version]) -> list[_Version] | None:
+    """Versions from the oldest to the newest, drafts before all; None where they don't say it."""
+    by_day = all(one.day for one in versions)
+    by_number = not by_day and all(one.number for one in versions)
+
+    def key(one: _Version) -> tuple[bool, date, tuple[int, ...], int]:
+        day, number = one.day if by_day else None, one.number if by_number else ()
+        return one.standing >= 0, day or date.min, number, one.standing
+
+    ordered = sorted(versions, key=key)
+    return None if key(ordered[-1]) == key(ordered[-2]) else ordered

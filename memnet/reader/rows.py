@@ -1,0 +1,190 @@
+"""Rows of tables in the text of slots, and the words of their cells."""
+
+import re
+from calendar import month_name
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from memnet.reader.passages import RankedSlot, may_hold_rows
+from memnet.text.english import query_terms
+
+_LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
+_BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
+_CONTEXT = " — "  # Before the header of a table in the title of its later parts
+_MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
+_STEM_LETTERS = 5
+_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ing|ed|(?<=[sxzh])es|(?<!s)s)$")
+_Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
+_DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
+_MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
+# Share of the headers of a row that those of a table have if it is one of its rows: in a sheet
+# empty cells have none.
+_OF_TABLE = 0.5
+
+
+class Cell(NamedTuple):
+    """A cell of a row; its text is ``text[start:end]`` of its slot."""
+
+    header: str  # Of its column; empty without one
+    text: str
+    start: int
+    end: int
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Stems of its header."""
+        return stems(self.header) if self.header else frozenset()
+
+    @property
+    def value(self) -> frozenset[str]:
+        """Stems of its text."""
+        return stems(self.text)
+
+
+class Row(NamedTuple):
+    """A row of a table."""
+
+    item: RankedSlot  # That it stands in
+    cells: tuple[Cell, ...]  # Where cells are labelled, without the empty ones
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under the same headers."""
+
+    headers: tuple[str, ...]
+    rows: tuple[dict[str, Cell], ...]  # By their headers, without the empty ones
+    lines: tuple[Row, ...]  # The rows as they stand in the text, in the same order
+    titles: frozenset[str]  # Stems of what stands above it
+    turned: bool = False  # Whether its columns are taken for its rows
+
+    def line(self, row: int, header: str) -> Row:
+        """Where the cell of a row and a column stands."""
+        return self.lines[self.headers.index(header) - 1 if self.turned else row]
+
+    def turned_over(self) -> "Table | None":
+        """The table with its columns as rows; None where its rows have no names of their own."""
+        first, *others = self.headers
+        names = [row[first].text for row in self.rows if first in row]
+        if not others or len(self.rows) > _MOST_TURNED or len({*names, first}) <= len(self.rows):
+            return None
+        rows = tuple(
+            {first: Cell(first, header, 0, 0)}
+            | {
+                row[first].text: row[header]._replace(header=row[first].text)
+                for row in self.rows
+                if header in row
+            }
+            for header in others
+        )
+        return Table((first, *names), rows, self.lines, self.titles, turned=True)
+
+
+def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
+    """The tables of a source from all of its slots, in order."""
+    found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
+    for item in items:
+        text, title = item.slot.text, item.slot.title
+        said = stems("\n".join([title, *captions(text)]))
+        header = " | ".join(found[-1][0]).strip() if found else ""
+        if header.startswith(title.rpartition(_CONTEXT)[2]):  # which cuts a long one
+            title = f"{_CONTEXT}{header}"
+        for cells in rows_of(text, title):
+            headers = dict.fromkeys(cell.header for cell in cells)
+            if len(headers) < len(cells):
+                continue  # columns that nothing tells apart
+            known = found[-1][0] if found else {}
+            if len(headers.keys() & known.keys()) < _OF_TABLE * len(headers):
+                found.append((headers, [], said))
+            found[-1][0].update(headers)
+            found[-1][1].append(Row(item, tuple(cells)))
+    return [
+        Table(
+            tuple(headers),
+            tuple({cell.header: cell for cell in row.cells if cell.text} for row in rows),
+            tuple(rows),
+            titles,
+        )
+        for headers, rows, titles in found
+    ]
+
+
+def captions(text: str) -> Iterator[str]:
+    """The lines of a text that may say what a table in it is about."""
+    for line in text.split("\n"):
+        if len(line) <= _MAX_CAPTION and not may_hold_rows(line):
+            yield line
+
+
+def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
+    """The rows of tables in the text of a slot, without those of headers."""
+    labelled = list(_labelled_cells(text))
+    if len(labelled) > 1:
+        yield labelled
+        return
+    headers = [text for text, _ in _parts(title.rpartition(_CONTEXT)[2])]
+    offset = 0
+    for line in text.split("\n"):
+        parts = _parts(line)
+        if not line:
+            headers = []
+        elif len(parts) < 2:
+            pass  # a title of the rows below it
+        elif len(headers) != len(parts):
+            headers = [text for text, _ in parts]
+        else:
+            yield [
+                Cell(header, text, offset + start, offset + start + len(text))
+                for header, (text, start) in zip(headers, parts, strict=True)
+            ]
+        offset += len(line) + 1
+
+
+def _parts(line: str) -> list[tuple[str, int]]:
+    """The cells of a line, also an empty one at its start or end, each with its place in it."""
+    found: list[tuple[str, int]] = []
+    start = 0
+    for part in _BAR.split(line):
+        found.append((part.strip(), start + len(part) - len(part.lstrip())))
+        start += len(part) + 1
+    return found
+
+
+def _labelled_cells(text: str) -> Iterator[Cell]:
+    """The cells of "Size: 4 TB; Price: $10"; the first one may have no header."""
+    if "\n" in text:
+        return
+    start = 0
+    parts = _LABELLED.split(text)
+    for number, part in enumerate(parts):
+        header, colon, value = part.partition(": ")
+        if colon and value:
+            place = start + len(header) + len(colon)
+            yield Cell(header, value, place, place + len(value))
+        elif not number and len(parts) > 2:
+            yield Cell("", part, start, start + len(part))
+        start += len(part) + len("; ")
+
+
+@lru_cache(10_000)  # One column of a large table says few things
+def stems(text: str) -> frozenset[str]:
+    """What the words of a text begin with; of 2024-07-03 also the name of its month."""
+    found = {stem(part) for word in query_terms(text) for part in word.split("_") if part}
+    for month, day in _DATE.findall(text):
+        if 1 <= int(month) <= 12:
+            found |= {stem(month_name[int(month)].lower()), str(int(day))}
+    return frozenset(found)
+
+
+def stem(word: str) -> str:
+    """The start of a word without its ending; a number or a code as it is."""
+    if has_digit(word):
+        return word
+    return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
+
+
+def has_digit(word: str) -> bool:
+    """Whether a word is a number or a code."""
+    return any(map(str.isdigit, word))

@@ -1,0 +1,166 @@
+"""Lists of tasks: the box before an item says whether it is done."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memnet.reader.answers import Prediction, asks_whether
+from memnet.reader.confidence import STEM_LETTERS
+from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.quotes import Quotation
+from memnet.reader.spans import Passage, Reader
+from memnet.text.names import stems
+from memnet.types import AnswerKind, Candidate
+
+# A box of Markdown, Org or a word processor, or a keyword of Org, and what is to be done.
+_TASK = re.compile(
+    r"[ \t]*(?P<task>(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?"
+    r"(?:\[(?P<box>[ xX-])\]|(?P<sign>[☐☑☒✅✓✔])|(?P<word>TODO|DONE))[ \t]+(?P<what>\S[^\n]*))"
+)
+_DONE = frozenset("x X ☑ ☒ ✅ ✓ ✔ DONE".split())
+_STATE = re.compile(
+    r"\b(?:(?P<open>open|undone|unfinished|incomplete|pending|outstanding|missing|left|"
+    r"remain(?:s|ing)?|to[ -]?dos?|to be done|yet to|still|"
+    r"(?:not|n['’]t)(?: yet)?(?: been)? (?:done|finished|completed?|closed))|"
+    r"done|finished|completed?|closed|ticked|checked)\b",
+    re.IGNORECASE,
+)
+_NOUNS = (
+    "task tasks todo todos item items job jobs chore chores thing things point points action "
+    "actions work anything everything something"
+)
+_NOUN = re.compile(rf"\b(?:{'|'.join(_NOUNS.split())})\b", re.IGNORECASE)
+# Words of a question about a list as such, beside those that say what the list is about.
+_OF_LISTS = stems(
+    f"{_NOUNS} list lists all any every already far show tell me many much still yet do done been "
+    "so have off not open undone unfinished incomplete pending outstanding missing left remain "
+    "finished complete closed ticked checked",
+    STEM_LETTERS,
+)
+_HOW_MANY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
+# Probability of yes, by the reader, once the task is done: from it, the task is asked about. It was
+# above for 11 of 13 written questions about a task, and below for 13 about something else in one
+# ("Is the fence high?").
+_MIN_ABOUT = 0.3
+
+
+class Task(NamedTuple):
+    """An item of a list of tasks."""
+
+    item: RankedSlot  # The passage that holds it
+    start: int  # Its first character there
+    end: int
+    what: str  # Without its box
+    done: bool
+    caption: str  # What stands above its list
+
+    @property
+    def quotation(self) -> Quotation:
+        """The item with its box."""
+        return Quotation(self.item, self.start, self.end, self.item.attention)
+
+
+def tasks_of(item: RankedSlot) -> Iterator[Task]:
+    """The tasks of a passage, in their order."""
+    offset, caption, in_list = 0, "", False
+    for line in item.slot.text.split("\n"):
+        found = _TASK.fullmatch(line.rstrip())
+        if found is not None:
+            done = (found["box"] or found["sign"] or found["word"]) in _DONE
+            start, end = found.span("task")
+            yield Task(item, offset + start, offset + end, found["what"], done, caption)
+        elif line.strip():
+            caption = line if in_list else f"{caption}\n{line}"
+        in_list = found is not None or (in_list and not line.strip())
+        offset += len(line) + 1
+
+
+def read_tasks(
+    question: str, passages: Sequence[RankedSlot], read: Prediction, reader: Reader
+) -> Prediction:
+    """The answer that the states of tasks give; nothing where a question asks for none.
+
+    Either it asks for the open or the done ones of a list, or how many they are; or whether one
+    task is done. Of the ``passages``, those of the source are looked at that was attended to most
+    when they were ``read``.
+    """
+    sources = {one.item.slot.source for one in read.attended[:1]}
+    own = sorted(
+        (item for item in passages if item.slot.source in sources), key=lambda item: item.slot.start
+    )
+    tasks = [task for item in own for task in tasks_of(item)]
+    if not tasks:
+        return Prediction()
+    state = _STATE.search(question)
+    if state is not None:
+        asked = _of_list(question, tasks)
+        chosen = [task for task in asked if task.done == (state["open"] is None)]
+        others = [task for task in asked if task not in chosen]
+        if asked and asks_whether(question):
+            holds = not others if _ALL.search(question) else bool(chosen)
+            return _predicted("yes" if holds else "no", 1.0, chosen if holds else others)
+        if asked:
+            return _listed(chosen, counted=_HOW_MANY.search(question) is not None)
+    return _whether(question, tasks, read, reader) if asks_whether(question) else Prediction()
+
+
+def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks of the list that a question asks about; none where it is about something else."""
+    asked = stems(question, STEM_LETTERS) - _OF_LISTS
+    known = [asked & stems(task.caption, STEM_LETTERS) for task in tasks]
+    most = max(map(len, known))
+    own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]
+    asked -= stems(tasks[0].item.slot.title, STEM_LETTERS).union(*known)
+    if asked and not _NOUN.search(question):
+        return []
+    return [task for task in own if asked <= stems(task.what, STEM_LETTERS)]
+
+
+def _listed(chosen: Sequence[Task], *, counted: bool) -> Prediction:
+    """Some tasks as a list, or their number."""
+    if counted:
+        number = str(len(chosen))
+        return _predicted("value", 1.0, chosen)._replace(
+            candidates=(Candidate(text=number, score=1.0),), short=number, added=f"{number}:\n"
+        )
+    if not chosen:
+        return Prediction()
+    short = ", ".join(task.what for task in chosen)
+    return _predicted("list", 1.0, chosen)._replace(
+        candidates=tuple(
+            slot_candidate(task.item.slot, task.start, task.end, 1.0) for task in chosen
+        ),
+        short=short,
+    )
+
+
+def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Reader) -> Prediction:
+    """Whether the task is done that shares most words with a question, or was attended to most.
+
+    Nothing where the question is about something else.
+    """
+    asked = stems(question, STEM_LETTERS)
+
+    def nearness(task: Task) -> tuple[int, float]:
+        shared = len(asked & stems(task.what, STEM_LETTERS))
+        return shared, max(
+            (unit.weight for unit in read.attended if task.quotation.overlaps(unit)), default=0.0
+        )
+
+    task = max(tasks, key=nearness)
+    said = Passage("Tasks", f"It is done: {task.what}")
+    probability = reader.read(question, [said]).yes
+    if not any(nearness(task)) or probability < _MIN_ABOUT:
+        return Prediction()
+    denies = _DENIES.search(question) is not None
+    return _predicted("yes" if task.done != denies else "no", probability, [task])
+
+
+def _predicted(kind: AnswerKind, score: float, shown: Sequence[Task]) -> Prediction:
+    """An answer that some tasks give; a verdict unless more is put into it."""
+    quotes = tuple(task.quotation for task in shown)
+    support = tuple({one.item.slot.id: one.item for one in quotes}.values())
+    candidate = Candidate(text=kind, score=score)
+    return Prediction((candidate,), support, kind, quotes=quotes, short=kind)

@@ -1,0 +1,51 @@
+"""What speakers say in passing, beside documents about the same matter."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memnet import Document, Engine
+
+_NOTE = (
+    "The camp kitchen needs 9 kg of rice. Lamps have to be out until 23:00. The tents are dried in "
+    "the barn. The trip to the lake costs 14 crowns."
+)
+_SAID = (
+    ("Ines", "I bring rice, 2 kg"),
+    ("Paul", "fine!"),
+    ("Rosa", "I have to be out until 21:30"),
+    ("Paul", "I dried my tent in the bathroom"),
+    ("Ines", "I paid 30 crowns for the paint"),
+)
+
+
+@pytest.fixture(scope="module")
+def camp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A note and a chat; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("camp") / "store", create=True) as engine:
+        engine.ingest(Document(id="note", title="Camp", text=_NOTE))
+        engine.remember(
+            {"id": f"m{number}", "speaker": speaker, "time": "2025-07-02 20:00", "text": text}
+            for number, (speaker, text) in enumerate(_SAID, 1)
+        )
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "source"),
+    [
+        ("How much rice does the camp kitchen need?", "9 kg", "note"),
+        ("Until when do the lamps have to be out?", "23:00", "note"),
+        ("Where are the tents dried?", "the barn", "note"),
+        ("How much rice does Ines bring?", "2 kg", "m1"),
+        ("Until when does Rosa have to be out?", "21:30", "m3"),
+        ("What did the paint cost?", "30 crowns", "m5"),
+    ],
+)
+def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
+    camp: Engine, question: str, short: str, source: str
+) -> None:
+    answer = camp.ask(question)
+    assert answer.answer is not None
+    assert short in (answer.short or answer.answer)
+    assert [one.source for one in answer.quotes] == [source]

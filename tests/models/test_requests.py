@@ -1,0 +1,49 @@
+"""Requests for what is said of a thing, and words that ask for nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memnet import Document, Engine, Fact
+
+WINCH = "The capstan winch stands on the slipway. It was overhauled in 2019 and pulls four tons."
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder: Path = tmp_path_factory.mktemp("yard")
+    with Engine.open(folder / "store", create=True) as engine:
+        engine.ingest(
+            Document(id="winch.md", title="Capstan winch", text=WINCH),
+            Document(id="paint.md", title="Paint store", text="Paint is kept in the brick shed."),
+            Fact(subject="Tessa Brill", relation="trade", object="rigger"),
+        )
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("request_", "source", "said"),
+    [
+        ("Tell me about the capstan winch", "winch.md", "slipway"),
+        ("please describe the capstan winch", "winch.md", "slipway"),
+        ("Which documents mention paint?", "paint.md", "brick shed"),
+        ("What do we know about Tessa Brill?", None, "rigger"),
+    ],
+)
+def test_what_is_said_of_a_thing_is_shown(
+    yard: Engine, request_: str, source: str | None, said: str
+) -> None:
+    answer = yard.ask(request_)
+    assert answer.shown != "nothing"
+    assert answer.answer is not None
+    assert said in answer.answer
+    assert source in (None, answer.evidence[0].source)
+
+
+@pytest.mark.parametrize(
+    "text", ["hello", "Thanks!", "good morning", "Tell me about the sauna", "Describe", "ok"]
+)
+def test_what_asks_for_nothing_that_is_known_gets_nothing(yard: Engine, text: str) -> None:
+    answer = yard.ask(text)
+    assert (answer.shown, answer.answer) == ("nothing", None)

@@ -1,0 +1,81 @@
+"""Questions about lists of tasks, by the shipped reader."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memnet import Document, Engine
+
+_LISTS = """# Mountain hut
+
+## Before the season
+
+- [x] Sweep the chimney
+- [ ] Repair the shutters of the dormitory
+- [x] Order the firewood
+- [ ] Write the letter to the forester
+
+The firewood comes from Ulm.
+
+## After the season
+
+☐ Drain the pipes
+☑ Air the blankets
+☐ Lock the cellar
+"""
+
+
+@pytest.fixture(scope="module")
+def hut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A memory of one document; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("hut") / "store", create=True) as engine:
+        engine.ingest(Document(id="hut", title="Mountain hut", text=_LISTS))
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "quoted"),
+    [
+        ("Has the chimney been swept?", "yes", ["- [x] Sweep the chimney"]),
+        ("Are the shutters repaired?", "no", ["- [ ] Repair the shutters of the dormitory"]),
+        ("Is the firewood ordered?", "yes", ["- [x] Order the firewood"]),
+        ("Have the pipes been drained?", "no", ["☐ Drain the pipes"]),
+        ("Have the blankets been aired?", "yes", ["☑ Air the blankets"]),
+        (
+            "Which tasks before the season are open?",
+            "Repair the shutters of the dormitory, Write the letter to the forester",
+            [
+                "- [ ] Repair the shutters of the dormitory",
+                "- [ ] Write the letter to the forester",
+            ],
+        ),
+        (
+            "What is left to do after the season?", "Drain the pipes, Lock the cellar",
+            ["☐ Drain the pipes", "☐ Lock the cellar"],
+        ),
+        (
+            "Which tasks are done?", "Sweep the chimney, Order the firewood, Air the blankets",
+            ["- [x] Sweep the chimney", "- [x] Order the firewood", "☑ Air the blankets"],
+        ),
+        ("How many tasks after the season are not done yet?", "2", None),
+        ("Are all tasks finished?", "no", None),
+    ],
+)  # fmt: skip
+def test_the_state_of_tasks_answers(
+    hut: Engine, question: str, short: str, quoted: list[str] | None
+) -> None:
+    answer = hut.ask(question)
+    assert answer.short == short
+    if quoted is not None:
+        assert [quote.text for quote in answer.quotes] == quoted
+    document = hut.get("hut")
+    assert document is not None
+    assert all(document.text[one.start : one.end] == one.text for one in answer.quotes)
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [("Where does the firewood come from?", "Ulm"), ("Has the stove been cleaned?", None)],
+)
+def test_other_questions_are_read_as_usual(hut: Engine, question: str, short: str | None) -> None:
+    assert hut.ask(question).short == short

@@ -1,0 +1,100 @@
+"""Old and new versions of a document, by the shipped encoder and reader."""
+
+from pathlib import Path
+
+import pytest
+
+from memnet import Document, Engine
+
+
+def _document(name: str, title: str, text: str, **metadata: str | int) -> Document:
+    return Document(id=name, title=title, text=text, metadata=metadata)
+
+
+_DATED = (
+    _document("one", "Library", "A card costs 8 crowns. Books are lent for 14 days.", year=2018),
+    _document("two", "Library", "A card costs 11 crowns. Books are lent for 28 days.", year=2022),
+)
+_NAMED = (
+    _document("camp_v9.md", "Camp", "The boats are kept in the red shed. Supper is at 18:15."),
+    _document("camp_v10.md", "Camp", "The boats are kept in the old dairy. Supper is at 19:30."),
+)
+_SAID = (
+    _document(
+        "first", "Tariff",
+        "Valid from 1 January 2020.\n\nA pitch costs 12 crowns a night. Dogs cost 2 crowns.",
+    ),
+    _document(
+        "second", "Tariff",
+        "Valid from 1 May 2023. Replaces the tariff of 2020.\n\nA pitch costs 17 crowns a night. "
+        "Dogs cost 3 crowns.",
+    ),
+)  # fmt: skip
+_DRAFT = (
+    _document("route", "Route", "The coach leaves the square at 8:20 and takes 50 minutes."),
+    _document("new", "Route (draft)", "The coach leaves the square at 7:40 and takes 65 minutes."),
+)
+_REPLACED = (
+    _document("c", "Dress", "Archived.\n\nGuides wear grey coats. Maps are carried in a tube."),
+    _document("d", "Dress", "Since the move.\n\nGuides wear red coats. Maps are carried in a bag."),
+)
+_TABLES = (
+    _document("2019", "Prices 2019", "| Bread | Price |\n|---|---|\n| Rye | 30 |\n| Oat | 34 |"),
+    _document("2023", "Prices 2023", "| Bread | Price |\n|---|---|\n| Rye | 41 |\n| Oat | 47 |"),
+)
+_PUMPS = (
+    _document(
+        "g", "Small stove", "The small stove heats 40 m³ and weighs 62 kg.", date="2019-01-01"
+    ),
+    _document(
+        "r", "Large stove", "The large stove heats 90 m³ and weighs 95 kg.", date="2023-01-01"
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("documents", "question", "short"),
+    [
+        (_DATED, "What does a card cost?", "11 crowns"),
+        (_DATED, "How long are books lent now?", "28 days"),
+        (_DATED, "What did a card cost in 2020?", "8 crowns"),
+        (_NAMED, "Where are the boats kept?", "the old dairy"),
+        (_NAMED, "When was supper in version 9?", "18:15"),
+        (_SAID, "What does a pitch cost?", "17 crowns"),
+        (_SAID, "What did a pitch cost in 2021?", "12 crowns"),
+        (_DRAFT, "When does the coach leave the square?", "8:20"),
+        (_REPLACED, "What colour are the coats that guides wear?", "red"),
+        (_TABLES, "What is the price of rye?", "41"),
+        (_TABLES, "What was the price of rye in 2019?", "30"),
+        (_PUMPS, "How much does the small stove weigh?", "62 kg"),
+        (_PUMPS, "How much does the large stove heat?", "90 m³"),
+    ],
+)
+def test_the_version_that_holds_answers(
+    tmp_path: Path, documents: tuple[Document, ...], question: str, short: str
+) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(documents)
+        answer = engine.ask(question)
+        assert answer.answer is not None
+        assert short in (answer.short or answer.answer)
+        assert len({one.source for one in answer.quotes}) == 1
+        # The other one is evidence all the same.
+        assert len({one.source for one in answer.evidence}) == len(documents)
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_both_are_shown_where_nothing_says_which_holds(tmp_path: Path, same: bool) -> None:
+    """Two that say the same are no versions."""
+    codes = ("5102", "5102") if same else ("5102", "8830")
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(
+            _document(
+                f"note{code}-{number}", "Cabin", f"The key box of the cabin opens with {code}."
+            )
+            for number, code in enumerate(codes)
+        )
+        answer = engine.ask("With which code does the key box of the cabin open?")
+        assert answer.answer is not None
+        assert all(code in answer.answer for code in codes)
+        assert answer.short == ("5102" if same else None)

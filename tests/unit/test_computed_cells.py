@@ -1,0 +1,209 @@
+"""What is computed from the rows of a table."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from memnet.engine import Engine
+from memnet.reader.answers import Prediction
+from memnet.reader.passages import RankedSlot
+from memnet.reader.tables import read_cells
+from memnet.reader.values import decimal_point, value_of
+from memnet.storage import Slot
+from memnet.text.english import query_terms
+from tests.reading import ranked
+
+_FERRIES = """Ferry | Built | Length (m) | Passengers | Speed (kn) | Fare (GBP) | Captain
+Skerry Maid | 1987 | 48.5 | 210 | 14 | 6.20 | Ole Wick
+Torrin | 2003 | 61 | 1,150 | 19 | 9.80 | Jo Tarn
+Ulva Queen | 1994 | 39.8 | 96 | 11 | 4.50 | Ed Lunn
+Hebe | 2016 | 72.4 | 1,420 | 22 | 12.40 | Ole Wick"""
+_HIVES = """Hive | Queen | Honey (kg) | Frames | Last check
+Willow | Carla | 23.5 | 10 | 2023-09-02
+Alder |  | 17 | 8 | 2023-08-27
+Hazel | Ottilie |  | 11 | 2023-09-14
+Rowan | Petra | 31.2 |  | 2023-07-30
+Linden | Senta | 9.8 | 10 | """
+_SHEDS = """| North shed | Middle shed | Quay shed
+Rakes | 12 | 7 | 31
+Saws | 4 | 19 | 8
+Ladders | 2 | 5 | 9"""
+_STORES = """Item no | Item | In store | Weight | Unit price
+4410 | Brass hinge | 320 | 0.12 kg | 3,40 €
+4411 | Oak shelf | 14 | 4.5 kg | 48,00 €
+4415 | Pine board | 0 | 6.2 kg | 21,50 €"""
+_CLUBS = """Club | Wins | Harvest Cup 2021 | Harvest Cup 2022
+Ashmoor | 14 | 3 | 1
+Dunlow | 9 | 1 | 2
+Port Emlyn | 11 | 2 | 3
+Total | 34 | 6 | 6"""
+_TABLES = {"Ferries": _FERRIES, "Hives of 2023": _HIVES, "Tools": _SHEDS, "Store": _STORES}
+_TABLES |= {"League": _CLUBS}
+
+
+def _in_lines(title: str, table: str) -> list[RankedSlot]:
+    return ranked({title: f"Kept by hand.\n\n{table}"})
+
+
+def _labelled(title: str, table: str) -> list[RankedSlot]:
+    """Each row in a slot of its own, as from a spreadsheet."""
+    header, *rows = [
+        [cell.strip() for cell in f" {line} ".split("|")] for line in table.split("\n")
+    ]
+    items: list[RankedSlot] = []
+    for number, row in enumerate(rows):
+        pairs = zip(header, row, strict=True)
+        text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+        [item] = ranked({title: text})
+        items.append(replace(item, slot=replace(item.slot, id=number, start=1000 * number)))
+    return items
+
+
+def _read(question: str, items: Sequence[RankedSlot], found: int = 2) -> Prediction:
+    """What is read where hops found the first few slots of a source."""
+    terms = query_terms(question)
+    weights = {term: 1 / len(terms) for term in terms}
+
+    def slots(_slot: Slot, limit: int) -> list[Slot]:
+        return [item.slot for item in items][:limit]
+
+    return read_cells(question, weights, items[:found], slots)
+
+
+_ANSWERS = [
+    ("Ferries", "Which ferry takes the most passengers?", "Hebe"),
+    ("Ferries", "Which is faster, Torrin or Ulva Queen?", "Torrin"),
+    ("Ferries", "Is the Skerry Maid older than the Ulva Queen?", "yes"),
+    ("Ferries", "Does the Hebe carry fewer passengers than the Torrin?", "no"),
+    ("Ferries", "Is the Torrin the longest ferry?", "no"),
+    ("Ferries", "How many ferries are longer than 45 m?", "3"),
+    ("Ferries", "How many ferries were built after 2000?", "2"),
+    ("Ferries", "What is the average fare of the ferries?", "8.23"),
+    ("Ferries", "What is the highest fare?", "12.40"),
+    ("Ferries", "What is the fare of the longest ferry?", "12.40"),
+    ("Ferries", "Which is the cheapest ferry?", "Ulva Queen"),
+    ("Ferries", "How many ferries have the captain Ole Wick?", "2"),
+    ("Ferries", "How many passengers can all ferries take together?", "2,876"),
+    ("Hives of 2023", "Which gave less honey, Willow or Alder?", "Alder"),
+    ("Hives of 2023", "Which hive was checked the earliest?", "Rowan"),
+    ("Hives of 2023", "How many hives have 10 frames?", "2"),
+    ("Hives of 2023", "What is the total of honey?", "81.5"),
+    ("Hives of 2023", "Which queen has the hive with the most honey?", "Petra"),
+    ("Hives of 2023", "How many rows are there?", "5"),
+    ("Tools", "Which shed has the most saws?", "Middle shed"),
+    ("Tools", "Are there more rakes in the north shed or in the quay shed?", "Quay shed"),
+    ("Tools", "Are there more saws in the north shed than in the middle shed?", "no"),
+    ("Tools", "How many rakes are there in all sheds together?", "50"),
+    ("Store", "Which item is the heaviest?", "Pine board"),
+    ("Store", "Is item 4410 cheaper than item 4411?", "yes"),
+    ("Store", "How many items cost less than 30 €?", "2"),
+    ("League", "Which club has the most wins?", "Ashmoor"),
+    ("Ferries", "Which ferry has the most cabins?", None),  # no such column
+    ("Ferries", "Which ferry is the cheapest in winter?", None),  # it does not say
+    ("Ferries", "Which ferry is the most popular?", None),  # a matter of no column
+    ("Ferries", "Which ferry has the second highest fare?", None),
+    ("Ferries", "Is the Torrin cheaper than the Corsa?", None),  # no such row
+    ("Ferries", "Why is the Hebe the longest ferry?", None),
+    ("Ferries", "Who is the oldest?", None),  # of what?
+    ("Hives of 2023", "Did Hazel give more honey than Linden?", None),  # an empty cell
+    ("Hives of 2023", "Which hive gave the most honey in 2019?", None),
+    ("Tools", "Which shed has the most hammers?", None),
+    ("League", "Which club has the biggest cup?", None),  # of two years
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [_in_lines, _labelled])
+@pytest.mark.parametrize(("title", "question", "answer"), _ANSWERS)
+def test_an_answer_is_computed_from_all_rows(
+    shape: type, title: str, question: str, answer: str | None
+) -> None:
+    found = _read(question, shape(title, _TABLES[title]))
+    assert found.short == answer
+    if answer is not None:
+        assert found.added
+        assert found.shown.startswith(
+            f"{answer.capitalize()}: " * found.kind.startswith(("y", "n"))
+        )
+
+
+def test_what_was_computed_is_said_and_the_rows_are_quoted() -> None:
+    longest = _read("Which ferry is the longest?", _labelled("Ferries", _FERRIES))
+    assert longest.shown.startswith("Hebe: Length (m) 72.4, the most of 4 rows.\nFerry: Hebe; ")
+    [quote] = longest.quotes  # of a slot that the hops did not find
+    assert longest.candidates[0].start == quote.item.slot.start + quote.text.index("Hebe")
+    total = _read("How much honey is there in total?", _in_lines("Hives", _HIVES))
+    assert "Honey (kg): 81.5, the sum of 4 rows (1 without a value)." in total.shown
+    both = _read("Which is newer, Torrin or Hebe?", _in_lines("Ferries", _FERRIES))
+    assert [quote.text.partition(" |")[0] for quote in both.quotes] == ["Hebe", "Torrin"]
+
+
+def test_nothing_is_computed_from_a_part_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memnet.reader.tables._MOST_SLOTS", 3)
+    items = _labelled("Ferries", _FERRIES)
+    assert not _read("Which ferry is the longest?", items).candidates
+    assert _read("Which ferry is the longest?", items[:3]).short == "Torrin"
+
+
+@pytest.mark.parametrize("shape", [_in_lines, _labelled])
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("Hives of 2023", "How much honey did the Hazel hive give?"),  # an empty cell
+        ("Hives of 2023", "Which queen is in the Alder hive?"),
+        ("Hives of 2023", "How much honey did the Birch hive give?"),  # no such row
+        ("Hives of 2023", "Which hive was checked in October 2023?"),
+        ("Tools", "How many saws are in the south shed?"),  # no such column
+        ("Tools", "How many hammers are in the north shed?"),
+        ("League", "How many wins had Ashmoor in the Harvest Cup 2019?"),
+    ],
+)
+def test_what_a_table_lacks_is_not_read_in_another_row(
+    shape: type, title: str, question: str
+) -> None:
+    items = shape(title, _TABLES[title])
+    found = _read(question, items, len(items))
+    assert (found.abstained, found.candidates) == (True, ())
+    assert any("Rowan" in one.text or "Saws" in one.text or "Dunlow" in one.text
+               for one in found.quotes)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit"),
+    [
+        ("1,820", "1820", ""), ("-5.00", "-5", ""), ("(12.00)", "-12", ""),
+        ("430 EUR", "430", "EUR"), ("$7", "7", "$"), ("12 %", "12", "%"),
+        ("1 200", "1200", ""), ("2:05", "7500", ""),
+        ("two", None, ""), ("3-5", None, ""), ("", None, ""), ("9" * 40, None, ""),
+    ],
+)  # fmt: skip
+def test_value_of_a_cell(text: str, amount: str | None, unit: str) -> None:
+    value = value_of(text)
+    assert (None if value is None else value.amount) == (amount and Decimal(amount))
+    assert value is None or value.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("texts", "point"),
+    [
+        (["1,820", "960"], None), (["1,820", "12.5"], "."), (["8,4", "10,65"], ","),
+        (["1.200,00 €"], ","), (["1,234,567"], "."), (["0,125"], ","), (["12"], None),
+    ],
+)  # fmt: skip
+def test_a_column_shows_what_stands_before_decimals(texts: list[str], point: str | None) -> None:
+    assert decimal_point(texts) == point
+
+
+def test_a_spreadsheet_is_compared_as_a_whole(toy_engine: Engine, tmp_path: object) -> None:
+    path = f"{tmp_path}/towers.csv"
+    rows = "".join(f"Tower {number},{100 + number * 37 % 101}\n" for number in range(1, 60))
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(f"Tower,Height (m)\n{rows}")
+    toy_engine.ingest(path)
+    highest = max(range(1, 60), key=lambda number: number * 37 % 101)
+    answer = toy_engine.ask("Which tower is the highest?")
+    assert (answer.kind, answer.short) == ("table", f"Tower {highest}")
+    assert answer.answer is not None
+    assert ", the most of 59 rows." in answer.answer
+    assert answer.evidence[0].place == f"line {highest + 1}"

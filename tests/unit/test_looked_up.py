@@ -1,0 +1,45 @@
+"""What a question is looked up by."""
+
+import pytest
+
+from memnet import Document, Engine, Fact
+from memnet.documents.spelling import looked_up
+from memnet.storage import EVERYWHERE
+
+
+@pytest.fixture
+def filled(toy_engine: Engine) -> Engine:
+    toy_engine.ingest(
+        Document(id="a", text="The harbour office rents moorings. Gravel was delivered."),
+        Fact(subject="Mona Trell", relation="keeps", object="the lamp"),
+        Fact(subject="Abel Korn", relation="keeps", object="the boat"),
+        Fact(subject="Abel Quint", relation="keeps", object="the gate"),
+    )
+    return toy_engine
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who rents morings?", "Who rents moorings?"),
+        ("Where is the Harbuor office?", "Where is the harbour office?"),
+        ("What does Mona keep?", "What does Mona Trell keep?"),
+        ("What does Mona Trell keep?", "What does Mona Trell keep?"),
+        ("What does Abel keep?", "What does Abel keep?"),  # there are two
+        ("Who sells travel?", "Who sells travel?"),  # of another first letter than "gravel"
+        ("Who has a lemp?", "Who has a lemp?"),  # too short
+        ("What are moorings?", "What are moorings?"),
+        ("moor1ngs m%_(", "moor1ngs m%_("),
+        ("", ""),
+    ],
+)
+def test_slips_and_parts_of_names(filled: Engine, question: str, expected: str) -> None:
+    with filled.store.reading():
+        assert looked_up(question, filled.store, EVERYWHERE) == expected
+
+
+def test_a_slip_finds_what_is_meant_and_the_question_stays(filled: Engine) -> None:
+    answer = filled.ask("Who rents morings?")
+    assert answer.question == "Who rents morings?"
+    assert answer.evidence[0].source == "a"
+    assert {hop.query for hop in answer.hops} == {"Who rents moorings?"}
