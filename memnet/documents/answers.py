@@ -210,7 +210,7 @@ class TextAnswers:
         rest = passages[count:]
         passages = [*first, *rest]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = self._judged(read_cells(text, terms, rows, self._passages_of))
         read = self._read(question, passages, retrieval) if passages else Prediction()
         if asides and not read.promised:
             passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
@@ -221,6 +221,12 @@ class TextAnswers:
         for versions in undecided:
             read = self._with_other_version(question, read, versions, retrieval)
         return retrieval, ranked, choose_reading(by_facts, by_cell, read)
+
+    def _judged(self, by_cell: Prediction) -> Prediction:
+        settings = self._config.answer
+        loaded = self._reader.load(settings.tokens, self._threads) if by_cell.candidates else None
+        calibration = None if loaded is None else loaded.calibration
+        return judged(by_cell, calibration, settings.threshold, settings.answer_threshold)
 
     def _with_other_version(
         self,
