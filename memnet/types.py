@@ -216,7 +216,7 @@ class Answer(Value):
     rows and lines."""
     confidence: float | None
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
-    as for cells of tables and stories."""
+    as for stories."""
     abstained: bool
     shown: Shown = "answer"
     """How it may be shown. "answer": as one, with its short form marked and a verdict. "passage":

@@ -1,6 +1,7 @@
 """``memnet ingest``."""
 
 import logging
+import shutil
 import sys
 import textwrap
 import time
@@ -14,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.output import is_quiet, is_verbose, print_result, show_note, shows_bar, source_name
+from memnet.cli.output import (
+    is_quiet,
+    is_verbose,
+    print_result,
+    shorten,
+    show_note,
+    shows_bar,
+    source_name,
+)
 from memnet.errors import InputError, StoreBusyError
 from memnet.loaders.formats import FORMATS, format_by_name
 from memnet.loaders.signatures import UNKNOWN
@@ -263,6 +272,10 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}"
 
 
+# Columns beside the label: the least bar, its brackets, share, time left and the end of the line.
+_BAR_SPACE = 24
+
+
 @contextmanager
 def _progress_bar(
     paths: Sequence[str], options: "ReadOptions"
@@ -289,7 +302,8 @@ def _progress_bar(
     with click.progressbar(length=total, label="Ingesting", file=sys.stderr, width=0) as bar:
 
         def advance(progress: "Progress") -> None:
-            bar.label = described(progress)
+            room = shutil.get_terminal_size().columns - _BAR_SPACE
+            bar.label = shorten(described(progress), max(1, room))
             bar.update(min(progress.bytes, total) - bar.pos)
 
         yield advance

@@ -151,9 +151,9 @@ def show_evidence(
     if quoted:
         return
     text = _highlight(console, item.text, sentence, shown, found)
-    for line in text.wrap(console, max(1, console.width - len(_INDENT))):
-        line.rstrip()
-        console.print(Text(_INDENT).append_text(line), no_wrap=True, overflow="ellipsis")
+    for wrapped in text.wrap(console, max(1, console.width - len(_INDENT))):
+        wrapped.rstrip()
+        console.print(Text(_INDENT).append_text(wrapped), no_wrap=True, overflow="ellipsis")
 
 
 def _fact_source(item: Evidence) -> str:

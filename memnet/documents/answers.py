@@ -17,15 +17,15 @@ from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader
+from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
+from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Evidence, Quote, Word
 
@@ -201,7 +201,7 @@ class TextAnswers:
         rest = passages[count:]
         passages = [*first, *rest]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = self._judged(read_cells(text, terms, rows, self._passages_of))
         read = self._read(question, passages, retrieval)
         if asides and not read.promised:
             passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
@@ -213,6 +213,12 @@ class TextAnswers:
             read = self._with_other_version(question, read, versions, retrieval)
         by_cell, read = masked(by_cell, read)
         return retrieval, ranked, choose([read, by_cell, by_facts])
+
+    def _judged(self, by_cell: Prediction) -> Prediction:
+        settings = self._config.answer
+        loaded = self._reader.load(settings.tokens, self._threads) if by_cell.candidates else None
+        calibration = None if loaded is None else loaded.calibration
+        return judged(by_cell, calibration, settings.threshold, settings.answer_threshold)
 
     def _with_other_version(
         self,
@@ -263,7 +269,7 @@ class TextAnswers:
         passages = [
             dated[item.slot.id].read if item.slot.id in dated else item for item in passages
         ]
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
+        prediction = self._read_spans(text, passages, loaded, retrieval, dated)
         by_tasks = read_tasks(text, passages, prediction, loaded.reader)
         if by_tasks.candidates:
             return by_tasks
@@ -277,11 +283,12 @@ class TextAnswers:
         self,
         text: str,
         passages: Sequence[RankedSlot],
-        reader: Reader,
+        loaded: LoadedReader,
         retrieval: Retrieval,
         dated: Mapping[int, DatedMessage],
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
+        reader = loaded.reader
         first = passages[: self._config.answer.passages]
         # The network reads on other threads, while this one looks for parts of the question.
         reading = in_background(reader.read, text, [item.passage for item in first])
@@ -299,7 +306,7 @@ class TextAnswers:
             retrieval.beside,
         )  # fmt: skip
         asked = resolved[-1].question if resolved else text
-        prediction = prediction if compared else read_alone(asked, prediction, reader)
+        prediction = prediction if compared else read_alone(asked, prediction, reader, loaded.judge)
         return as_stored(prediction, dated)
 
 

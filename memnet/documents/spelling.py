@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from memnet.storage import MemoryStore, Scope
-from memnet.text.english import query_terms
-from memnet.text.names import NOT_NAMES, edits, normalise
+from memnet.text.english import NOT_NAMES, query_terms
+from memnet.text.names import edits, normalise
 
 _MIN_LETTERS = 5  # Too many shorter words are one edit apart
 _MAX_LETTERS = 30

@@ -372,16 +372,20 @@ def judged(
     """A prediction with its confidence, if there is a calibration, and how it may be shown.
 
     It is shown at all from ``threshold`` on, and as an answer from ``promise``, None for that of
-    the calibration. Without one the probability that the passages hold an answer is compared.
+    the calibration. What has a confidence of its own, as a cell, keeps it. Without either the
+    probability that the passages hold an answer is compared.
     """
-    signals = prediction.signals
-    if signals is None:
+    signals, confidence = prediction.signals, prediction.confidence
+    if signals is None and confidence is None:
         return prediction
-    confidence = None if calibration is None else calibration.confidence(signals)
+    if signals is not None and calibration is not None:
+        confidence = calibration.confidence(signals)
     if confidence is not None and prediction.outcome is not None:
         # A comparison has a probability of its own: what it looked up was read right.
         confidence = max(confidence, min(1.0, prediction.outcome))
-    certainty = signals.answerable if confidence is None else confidence
+    certainty = confidence
+    if certainty is None:
+        certainty = signals.answerable if signals is not None else 0.0
     if promise is None:
         promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
     return prediction._replace(

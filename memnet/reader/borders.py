@@ -18,7 +18,7 @@ _QUANTITY = re.compile(
     rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{_CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
     rf"(?: ?(?:{_UNITS}|{_CURRENCY})(?!\w))?)"
 )
-_PAIRS = ("()", "[]", "“”", "«»")
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(r"\n\s*?(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end

@@ -16,7 +16,7 @@ from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
 from memnet.storage import Slot
-from memnet.text.english import Unit, UnitKind, units
+from memnet.text.english import Unit, units
 from memnet.text.names import normalise
 from memnet.types import AnswerKind, Candidate
 
@@ -32,7 +32,7 @@ _JOINED_ITEM = -9.0
 _MAX_ITEM = 110  # Characters of the items of a list, in the mean, that is shown as a whole
 _APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
 # Share of the most attention to a unit from which the next one is shown as well.
-_CLOSE = 0.6
+_CLOSE = 0.5
 _CLOSE_IN_LIST = 0.3  # Its parts may stand in several passages
 _FLOOR = 1e-9
 # Logits by which a unit counts less that is about another code than the question's, or an entry of
@@ -189,27 +189,19 @@ def with_close_unit(
 ) -> tuple[Quotation, ...]:
     """What is shown, with one more unit of any passage that has almost as much attention.
 
-    Nothing is added to steps or a list with marks, which are whole, nor what says the same or is
-    of another form: a sentence below the row of a table.
+    Nothing is added to steps or a list with marks, which are whole, nor what says the same.
     """
-    if kind == "steps" or not attended or not quotes:
+    marked = any(unit.kind == "item" for one in quotes for unit in units(one.text))
+    if kind == "steps" or (kind == "list" and marked):
         return quotes
-    form = _form(quotes[-1])
     said = f" {normalise(' '.join(one.text for one in quotes))} "
+    share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes)) and f" {normalise(one.text)} " not in said
-        share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
-        close = one.weight >= share * attended[0].weight and _form(one) == form
-        if beside and close and (kind, form) != ("list", "item") and len(one.text) <= limit:
+        if beside and one.weight >= share * attended[0].weight and len(one.text) <= limit:
             return (*quotes, one)
     return quotes
-
-
-def _form(one: Quotation) -> UnitKind:
-    """The kind of the last unit of a piece; a heading and a sentence are one."""
-    own = units(one.text)
-    return own[-1].kind if own and own[-1].kind != "line" else "sentence"
 
 
 def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
@@ -368,7 +360,7 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[
             (own[n].logit, n)
             for n in (first - 1, last + 1)
             if 0 <= n < len(own)
-            and own[n].logit >= _threshold(kind, own[n].unit)
+            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit)
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -390,9 +382,11 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold(kind: AnswerKind, unit: Unit) -> float:
+def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     if kind == "value":
         return _JOINED_VALUE
+    if (unit.kind == "row") != (anchor.kind == "row"):
+        return _APART  # what stands above or below a table is no part of it
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED
 
 

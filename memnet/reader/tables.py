@@ -4,6 +4,7 @@ Attention within the rows that hops found, over words: a row is addressed by the
 shares with the question, a cell by its header.
 """
 
+import math
 import re
 from calendar import day_name, month_name
 from collections import Counter
@@ -33,6 +34,13 @@ from memnet.types import AnswerKind, Candidate
 
 # Share of the question's words, by IDF, that headers and values of a row must hold.
 _MIN_COVERED = 0.7
+# Of 1, the share of words, and whether a cell is named: by logistic regression on 956 cells that
+# were given for questions made from 16 tables, a third of them about other keys or columns; 99.3 %
+# were right. What is computed was not calibrated: it counts as a named cell.
+_WEIGHTS = (1.76, 1.59, 2.35)
+_WHAT_TO_DO = re.compile(
+    r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
+)
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
@@ -87,7 +95,7 @@ def read_cells(
     """
     asked = _asked(question, terms)
     found = _look_up(question, asked, passages)
-    answer = _cell_or_computed(question, found, passages, passages_of)
+    answer = _cell_or_computed(question, asked, found, passages, passages_of)
     lacking = tuple(_lacking(question, asked, passages))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
@@ -97,13 +105,14 @@ def read_cells(
 
 def _cell_or_computed(
     question: str,
+    asked: _Asked,
     found: _Found | None,
     passages: Sequence[RankedSlot],
     passages_of: Callable[[Slot, int], Sequence[Slot]],
 ) -> Prediction:
     operation = operation_of(question)
     if operation is None:
-        return Prediction() if found is None else _cell_shown(found)
+        return Prediction() if found is None else _cell_shown(asked, found)
     said = frozenset() if found is None else _said(found)
     computed = Prediction()
     if not operation or not operation & said:
@@ -111,7 +120,7 @@ def _cell_or_computed(
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is None or computed.candidates or not operation <= said:
         return computed
-    return _cell_shown(found)
+    return _cell_shown(asked, found)
 
 
 def _said(found: _Found) -> frozenset[str]:
@@ -119,11 +128,29 @@ def _said(found: _Found) -> frozenset[str]:
     return frozenset().union(*(cell.named | cell.value for cell in found.row))
 
 
-def _cell_shown(found: _Found) -> Prediction:
+def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
     item, start, end = found.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
-    shown = quote_around(item, start, end)
-    return Prediction((candidate,), (item,), "table", quotes=shown, short=candidate.text)
+    said = _said(found) | stems(item.slot.title) | _ASKING
+    share = len(said & asked.order.keys()) / len(asked.order)
+    return Prediction(
+        (candidate,),
+        (item,),
+        "table",
+        _confidence(share, found.named > 0),
+        quotes=quote_around(item, start, end),
+        short=candidate.text,
+    )
+
+
+def _confidence(share: float, named: bool) -> float:
+    """The probability that a cell, or what is computed from some, is right.
+
+    It is by the share of the question's words that the row or the operation explains, and whether a
+    whole cell of the row is named.
+    """
+    bias, of_share, of_named = _WEIGHTS
+    return 1 / (1 + math.exp(-(bias + of_share * share + of_named * named)))
 
 
 def _computed(
@@ -151,6 +178,7 @@ def _computed(
         (candidate,),
         tuple({one.item.slot.id: one.item for one in quotes}.values()),
         cast("AnswerKind", answer.short) if answer.verdict else "table",
+        _confidence(answer.explained, named=True),
         quotes=quotes,
         short=answer.short,
         added=f"{answer.said}.\n",
@@ -286,11 +314,14 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
             order.setdefault(one, len(order))
         if word in _HEADERS:
             order.setdefault(stem(_HEADERS[word]), len(order))
+    if _WHAT_TO_DO.search(question):
+        for one in stems("do") | stems("action remedy solution"):
+            order.setdefault(one, len(order))
     if _WHO.search(question):
         order.setdefault("name", len(order))
     weights: dict[str, float] = {}
     for term, weight in terms.items():
-        for one in stems(term):
+        for one in stems(term) & order.keys():  # another is a guess at what is misspelled
             weights[one] = weights.get(one, 0.0) + weight
     return _Asked(weights, order, frozenset(filter(has_digit, order)))
 
@@ -306,9 +337,21 @@ def _read_row(
         header = [asked.order[stem] for stem in cell.named - cell.value if stem in asked.order]
         return -len(header), min(header, default=0)
 
-    cell = min((cell for cell in row if not asked.names(cell)), key=preference, default=None)
-    if cell is None or not cell.value or not preference(cell)[0]:
+    cells = sorted((cell for cell in row if not asked.names(cell)), key=preference)
+    numbered = [cell for cell in row if asked.names(cell) and cell.value & asked.codes]
+    if (
+        len(numbered) == 1
+        and cells
+        and asked.order.keys() <= (numbered[0].named | numbered[0].value | _ASKING)
+    ):  # "What is in row 5?"
+        cell = next(cell for cell in row if cell not in numbered)
+        return _Found(1, asked.weight(numbered[0].value), item, cell, row) if cell.value else None
+    if not cells or not cells[0].value or not preference(cells[0])[0]:
         return None
+    cell, *less = cells
+    tied = less and less[0].value and preference(less[0]) == preference(cell)
+    if tied and "name" not in cell.named:
+        return None  # of which of two years? Of two names the first one is enough
     others = [other for other in row if other is not cell]
     values = frozenset().union(*(other.value for other in others))
     named = [other for other in others if asked.names(other)]

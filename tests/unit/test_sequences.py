@@ -148,6 +148,16 @@ def test_a_heading_alone_is_no_answer(text: str, best: int, expected: str) -> No
     assert [one.text for one in quote("statement", attended, [item])] == [expected]
 
 
+def test_what_stands_below_a_table_is_no_part_of_it() -> None:
+    text = "Ada | 4 | oak\nBo | 5 | ash\n\nThe bell is rung at noon."
+    [item] = ranked({"a": text})
+    attended = [
+        AttendedUnit(0, one, logit, 2.0**logit / 8)
+        for one, logit in zip(units(text), (2.0, -3.0, -3.0), strict=True)
+    ]
+    assert [one.text for one in quote("list", attended, [item])] == ["Ada | 4 | oak\nBo | 5 | ash"]
+
+
 def test_prose_of_several_steps_is_steps() -> None:
     [item] = ranked({"a": PROSE})
     assert kind_shown("steps", [Quotation(item, 19, 130, 1.0)]) == "steps"

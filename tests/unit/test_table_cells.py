@@ -118,6 +118,11 @@ _CROSS = {
     "Olives |  |  | 34"
 }
 _PARTS = {"Stalls": "Stall | Rent | Width\nMarket\nCheese | $5 | 2 m\nHarbour\nOlives | $7 |"}
+_FAULTS = {
+    "Lift": "No | Sign | Means | What to do\n1 | F.03 | Overload | Let someone out\n"
+    "2 | F.31 | No power | Call the porter"
+}
+_YEARS = {"Yield": "Field | Yield 2020 | Yield 2021\nLong Acre | 31 | 28\nMill Field | 17 | 19"}
 _UNNAMED = {
     "stalls 1": "Cheese; Monday: 12; Friday: 14",
     "stalls 2": "Honey; Monday: 21; Tuesday: 22; Friday: 23",
@@ -152,6 +157,11 @@ _UNNAMED = {
         (_UNNAMED, "How much honey on Friday?", "23"),
         (_UNNAMED, "cheese on Monday", "12"),
         (_UNNAMED, "cheese on Tuesday", None),
+        (_FAULTS, "What should I do when F.31 shows?", "Call the porter"),
+        (_FAULTS, "What does F.03 mean?", "Overload"),
+        (_FAULTS, "What is in no 2?", "F.31"),
+        (_YEARS, "What was the yield of Mill Field in 2021?", "19"),
+        (_YEARS, "What was the yield of Mill Field?", None),  # in which year?
     ],
 )
 def test_only_the_cell_of_the_named_row_and_column_answers(
@@ -177,7 +187,9 @@ def test_a_spreadsheet_answers_with_its_cell(toy_engine: Engine, tmp_path: objec
         file.write("Plan,Storage,Price\nSmall,2 TB,$7\nLarge,4 TB,$12\n")
     toy_engine.ingest(path)
     answer = toy_engine.ask("What is the price of the 4 TB plan?")
-    assert (answer.kind, answer.short, answer.confidence) == ("table", "$12", None)
+    assert (answer.kind, answer.short, answer.shown) == ("table", "$12", "answer")
+    assert answer.confidence is not None
+    assert 0.9 < answer.confidence < 1
     assert answer.answer == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].text == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].place == "line 3"
