@@ -87,15 +87,16 @@ class Prediction(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """How likely it is right, 0..1: its confidence, or what its model gives the best candidate.
+        """How likely it is right, 0..1: its confidence, 0 where it abstains.
 
-        0 where it abstains.
+        Without one, what its model gives the best candidate times the attention to its passage.
         """
         if self.abstained or not self.candidates:
             return 0.0
         if self.confidence is not None:
             return self.confidence
-        return min(1.0, max(0.0, self.candidates[0].score))
+        attention = self.support[0].attention if self.support else 1.0
+        return min(1.0, max(0.0, self.candidates[0].score)) * attention
 
     @property
     def shown(self) -> str:
