@@ -4,8 +4,8 @@
 
 PAIRS are files of examples as ``memnet train reader`` takes them, each with one quotation as its
 passage, beside the written ones of ``benchmarks/questions``; READER is a folder with the reader.
-Shipped is a run of 1,170 s on one core with quotations of documents, restated sentences with an
-antonym or not, and the pairs of Hossain et al. 2020 (github.com/mosharafhossain/negation-and-nli).
+Shipped is a run of 1,100 s on one core with quotations of documents, sentences made into questions
+(``benchmarks.reader_data.polar``), and the same with an antonym of WordNet in the question.
 """
 
 import argparse

@@ -20,7 +20,7 @@ _LIMITS = re.compile(
     r"were|had|will|would)\b",
     re.IGNORECASE,
 )
-# Of these, those that a clause may have more: what is so in all rooms, or until May, is so.
+# Of these, those that a clause may have more: what is so in all rooms is so.
 _WIDER = frozenset("all every always".split())
 _CLAUSE = re.compile(
     r"\n|[.;:!?,]\s|\s(?:but|while|whereas|although|though|and|because|so|before|after|when|if|which|"
@@ -68,10 +68,7 @@ def _stem(word: str) -> str:
 
 def _same_limits(question: str, clause: str) -> bool:
     asked, said = (set(_LIMITS.findall(text.casefold())) for text in (question, clause))
-    verb, *_ = _WORD.findall(question.casefold())
-    # Who was the mayor until May is not; what may be used until May may be used.
-    wider = _WIDER | {"until"} if verb in _WORD.findall(clause.casefold()) else _WIDER
-    return asked <= said and said - asked <= wider
+    return asked <= said and said - asked <= _WIDER
 
 
 def _is_predicate(stem: str, question: str) -> bool:
