@@ -17,9 +17,10 @@ from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader, LoadedReader
+from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -192,7 +193,11 @@ class TextAnswers:
             loaded = self._reader.load(self._config.answer.tokens, self._threads)
             reader = None if loaded is None else loaded.reader
             by_facts = read_facts(question, facts, reader, self._config.answer)
-        if not passages:
+        # Facts about what the question names need no passage beside them: they are a whole set.
+        subjects = {normalise(item.slot.title) for item in by_facts.support}
+        named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
+        compares = self._config.answer.rules and english.is_comparison(text)
+        if not passages or (by_facts.promised and named and not compares):
             return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
@@ -269,7 +274,7 @@ class TextAnswers:
         passages = [
             dated[item.slot.id].read if item.slot.id in dated else item for item in passages
         ]
-        prediction = self._read_spans(text, passages, loaded, retrieval, dated)
+        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
         by_tasks = read_tasks(text, passages, prediction, loaded.reader)
         if by_tasks.candidates:
             return by_tasks
@@ -283,12 +288,11 @@ class TextAnswers:
         self,
         text: str,
         passages: Sequence[RankedSlot],
-        loaded: LoadedReader,
+        reader: Reader,
         retrieval: Retrieval,
         dated: Mapping[int, DatedMessage],
     ) -> Prediction:
         """Read the best passages, and those that parts of the question and comparisons lead to."""
-        reader = loaded.reader
         first = passages[: self._config.answer.passages]
         # The network reads on other threads, while this one looks for parts of the question.
         reading = in_background(reader.read, text, [item.passage for item in first])
@@ -306,7 +310,7 @@ class TextAnswers:
             retrieval.beside,
         )  # fmt: skip
         asked = resolved[-1].question if resolved else text
-        prediction = prediction if compared else read_alone(asked, prediction, reader, loaded.judge)
+        prediction = prediction if compared else read_alone(asked, prediction, reader)
         return as_stored(prediction, dated)
 
 

@@ -3,7 +3,6 @@
 The encoder's embeddings are not trained, so they are not saved but taken from its package.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,12 +31,9 @@ class NetworkKind(NamedTuple):
 
     name: str  # Of its checkpoint within its folder
     heads: Mapping[str, int]  # Outputs of each linear layer
-    base: "NetworkKind | None" = None  # Of which it has the weights that are not saved with it
 
 
 READER = NetworkKind("reader", HEADS)  # The reader of passages
-# The judge of quotations: upper layers of its own above the reader's lower ones.
-JUDGE = NetworkKind("judge", HEADS, READER)
 _CONFIDENCE = "confidence"  # Name of the calibration's checkpoint within the same folder
 # Weights that are those of the encoder's package.
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
@@ -81,11 +77,7 @@ def load_quantised(folder: Path, kind: NetworkKind = READER) -> tuple[dict[str, 
             f"{folder} holds a {kind.name} network of the encoder {found}, "
             f"expected one of {WEIGHTS_SHA256[:12]}; train it again with this version"
         )
-    sha256 = description["sha256"]
-    if kind.base is not None:
-        below, other = load_quantised(folder, kind.base)
-        tensors, sha256 = below | tensors, hashlib.sha256(f"{other}{sha256}".encode()).hexdigest()
-    return tensors, sha256
+    return tensors, description["sha256"]
 
 
 def dequantised(
@@ -133,16 +125,10 @@ def _shapes(heads: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], np.dty
 
 
 def copy_reader(folder: Path, out: Path) -> None:
-    """Copy the networks of a folder to another one; ModelError where one is not whole."""
+    """Copy the network of a folder to another one; ModelError where it is not whole."""
     if folder.resolve() != out.resolve():
-        for kind in (READER, JUDGE) if has_judge(folder) else (READER,):
-            tensors, description = load_checkpoint(folder, kind.name)
-            save_checkpoint(out, kind.name, tensors, description)
-
-
-def has_judge(folder: Path) -> bool:
-    """Whether a folder holds a judge of quotations beside its reader."""
-    return (folder / f"{JUDGE.name}.json").is_file()
+        tensors, description = load_checkpoint(folder, READER.name)
+        save_checkpoint(out, READER.name, tensors, description)
 
 
 def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str, Any]) -> None:

@@ -2,9 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +10,7 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.checkpoint import (
-    JUDGE,
-    READER,
-    NetworkKind,
-    OnnxSpanNetwork,
-    has_judge,
-    load_calibration,
-    trained_model,
-)
+from memnet.reader.checkpoint import READER, OnnxSpanNetwork, load_calibration, trained_model
 from memnet.reader.confidence import Calibration
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
@@ -35,20 +25,19 @@ def load_reader(
     threads: int = 1,
     device: str = "cpu",
     precision: Precision | None = None,
-    kind: NetworkKind = READER,
 ) -> ExtractiveReader:
-    """A saved reader, or the judge beside it: on ONNX Runtime with a ``precision``, or on torch.
+    """A saved reader, on ONNX Runtime with some ``precision``, on torch with None.
 
     ModelError where the folder holds no whole reader or one of another encoder, EncoderError where
     the encoder's package is missing, DependencyError where ONNX Runtime is wanted and not there.
     """
     packer = Packer(load_tokenizer(checked_folder()), max_tokens)
     if precision is not None:
-        model = trained_model(folder, kind, precision)
+        model = trained_model(folder, READER, precision)
         return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
 
-    network = load_span_network(folder, kind=kind).eval().requires_grad_(False).to(device)
+    network = load_span_network(folder).eval().requires_grad_(False).to(device)
     return ExtractiveReader(score_packs(network), packer, threads)
 
 
@@ -57,8 +46,6 @@ class LoadedReader(NamedTuple):
 
     reader: Reader
     calibration: Calibration | None
-    # Loads what reads single quotations for yes or no; None where the reader itself does.
-    judge: Callable[[], Reader] | None = None
 
 
 class LazyReader:
@@ -114,11 +101,10 @@ class LazyReader:
         with self._lock:
             if self._loaded is None and self.folder is not None:
                 calibration = load_calibration(self.folder)
-                load = partial(
-                    load_reader, self.folder, max_tokens, threads, self._device, self._precision
+                reader = load_reader(
+                    self.folder, max_tokens, threads, self._device, self._precision
                 )
-                judge = cache(partial(load, kind=JUDGE)) if has_judge(self.folder) else None
-                self._loaded = LoadedReader(load(), calibration, judge)
+                self._loaded = LoadedReader(reader, calibration)
             return self._loaded
 
     def load_early(self, max_tokens: int, threads: int = 1) -> None:

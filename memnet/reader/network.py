@@ -130,11 +130,9 @@ def save_span_network(folder: Path, network: SpanNetwork, notes: Mapping[str, An
     save_weights(folder, arrays_of(network.state_dict()), notes)
 
 
-def load_span_network(
-    folder: Path, dropout: float = 0.0, kind: NetworkKind = READER
-) -> SpanNetwork:
+def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
     """A saved network; errors as ``load_weights``."""
-    return load_network(folder, kind, lambda: SpanNetwork(dropout))
+    return load_network(folder, READER, lambda: SpanNetwork(dropout))
 
 
 def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -> Network:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.reader.checkpoint import JUDGE, save_weights
 from memnet.reader.confidence import Signals, signals_of
 from memnet.reader.loading import LazyReader, load_reader
 from memnet.reader.network import (
@@ -275,25 +274,6 @@ def test_a_saved_reader_differs_by_less_than_a_step(network: SpanNetwork, tmp_pa
         else:
             step = tensor.abs().amax(dim=1, keepdim=True) / 127
             assert bool(((other - tensor).abs() <= step / 2 + 1e-7).all()), name
-
-
-def test_a_judge_has_the_readers_weights_but_for_its_own(
-    network: SpanNetwork, tmp_path: Path
-) -> None:
-    save_span_network(tmp_path, network, {})
-    passage = Passage("", "The Orre Light is lit.")
-    read = load_reader(tmp_path, 384).read("Is it lit?", [passage])
-    assert LazyReader(tmp_path).load(384).judge is None  # type: ignore[union-attr]
-    bias = np.zeros(len(KINDS), np.float32)
-    bias[YES] = 50
-    save_weights(tmp_path, {"kinds.bias": bias}, {}, JUDGE)
-    loaded = LazyReader(tmp_path, eight_bits=False).load(384)
-    assert loaded is not None
-    assert loaded.judge is not None
-    judged = loaded.judge().read("Is it lit?", [passage])
-    assert judged.yes > 0.99
-    assert judged.units[0].logit == pytest.approx(read.units[0].logit, abs=1e-5)
-    assert loaded.reader.read("Is it lit?", [passage]).yes == pytest.approx(read.yes, abs=1e-5)
 
 
 def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path: Path) -> None:
