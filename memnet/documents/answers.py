@@ -358,13 +358,15 @@ def rank_evidence(
     any is left out.
     """
     slots = {item.slot.id: item for item in ranked}
-    weights = {item.slot.id: item.attention for item in (*support, *ranked)}
+    weights = {item.slot.id: item.attention for item in ranked}
     for step in resolved:
         for item in step.passages:
             weight = step.probability * item.attention
             slots.setdefault(item.slot.id, item)
             weights[item.slot.id] = max(weight, weights.get(item.slot.id, 0.0))
     by_attention = sorted(slots, key=lambda slot: -weights[slot])
+    for item in support:  # rows that something was computed from are not all ranked
+        weights.setdefault(item.slot.id, item.attention)
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
     if first and weights[by_attention[0]] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
         first = {by_attention[0]: slots[by_attention[0]], **first}

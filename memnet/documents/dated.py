@@ -60,9 +60,10 @@ class DatedMessage:
         return Quotation(self.item, start, end, read.weight)
 
     def span(self, read: Span) -> Span:
-        """A span of what is read; those that begin in the words of the day are the day."""
+        """A span of what is read; those that begin or end in the words of the day are the day."""
         words, day = self._words, self.day
-        if not self.place <= read.start < self.place + len(words):
+        end = self.place + len(words)
+        if not (self.place <= read.start < end or self.place < read.end <= end):
             return read
         start = self.place + words.index(day)
         return read._replace(start=start, end=start + len(day))

@@ -20,7 +20,7 @@ _QUANTITY = re.compile(
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair
-_NEXT_ITEM = re.compile(r"\n\s*?(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
+_NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
 
 

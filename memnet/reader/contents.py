@@ -18,7 +18,7 @@ _TO_PAGE = re.compile(
 _IN_INDEX = re.compile(r"[^\d.;:|]{2,60}(?:, ?\d{1,4}(?:[-–]\d{1,4})?){1,20}$")
 _LAST_NUMBER = re.compile(r"[^\W\d].* (\d{1,4})$")
 _MARK = re.compile(r"^(?:[-*•]|\d{1,3}(?:\.\d{1,3}){0,4}[.)]?) ")
-_PAGE = re.compile(r"[\s.…·_]{1,200}\d{1,4}$")
+_PAGE = re.compile(r"(?<![\s.…·_])[\s.…·_]{1,200}\d{1,4}$")
 _CALLED_SO = re.compile(
     r"(?:table of )?contents|index|on this page|toc|inhalt(?:sverzeichnis)?|sommaire", re.IGNORECASE
 )

@@ -92,7 +92,10 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
 def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(
         _DOCUMENT,
-        *(Document(id=str(n), title=f"Boat {n}", text=f"Boat {n} sails by.") for n in range(4)),
+        *(
+            Document(id=str(n), title=f"Boat {n}", text=f"The boat Orre {n} sails to the light.")
+            for n in range(4)
+        ),
     )
     answer = toy_engine.ask(_QUESTION)
     carrying = {quote.evidence for quote in answer.quotes}

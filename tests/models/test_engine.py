@@ -55,7 +55,8 @@ def test_facts_answer_with_their_set(toy_engine: Engine) -> None:
     assert answer.answer in {"Pellgate", "Kestle"}
     assert answer.evidence[0].kind == "fact"
     assert answer.evidence[0].text.split("\t")[1] == "calls at"
-    assert answer.confidence is None  # no number poses as a probability
+    assert answer.confidence is not None
+    assert 0.5 < answer.confidence < 1
 
 
 def test_facts_do_not_answer_with_what_the_question_says(toy_engine: Engine) -> None:

@@ -36,7 +36,7 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     again = tmp_path / "again"
     given = ("--start", out, "--passes", 1, "--json", "--out", again)
     result = json.loads(memnet("train", "reader", *files, *given)[0])
-    assert result.keys() == {"dev", "reader"}
+    assert result.keys() == {"before", "dev", "reader", "saved"}
     assert 0 <= result["dev"] <= 1
     notes = json.loads((again / "reader.json").read_text())["trained"]
     assert (notes["start"], notes["examples"]) == ("reader", [2, 0])

@@ -23,6 +23,7 @@ ANSWER_FIELDS = {
 }  # fmt: skip
 EVIDENCE_FIELDS = {
     "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
+    "copies",
 }  # fmt: skip
 
 

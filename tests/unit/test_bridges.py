@@ -152,8 +152,9 @@ def test_what_stands_in_for_a_phrase_is_a_name_and_not_the_answer() -> None:
     scores = {one.text: one.score for one in answers.candidates}
     # What is read right away counts as far as the bridge may be wrong; the name itself a tenth.
     assert scores["Eve Orre"] == pytest.approx(0.4 * 0.2)
-    assert scores["Eve"] == pytest.approx((1 - 0.4) * (0.3 * 1 + 0.3 * 1))
-    assert scores["Cy Dell"] == pytest.approx(0.1 * (0.6 * 2 * 0.9 + 0.4 * 0.8 * 2))
+    # Words of the question may move probability between names of one sentence.
+    assert (1 - 0.4) * (0.3 * 1 + 0.3 * 1) <= scores["Eve"] < 1 - 0.4
+    assert 0.1 * (0.6 * 0.9 + 0.4 * 0.8 * 2) < scores["Cy Dell"] <= 0.1 * (0.6 * 2 + 0.4 * 0.8 * 2)
     assert answers.candidates[0].text == "Eve"
 
 

@@ -12,7 +12,7 @@ from memnet.text.restated import restates
         ("Does Oda collect stamps?", "Oda collects stamps, but she sells none.", True),
         ("Are all lockers numbered?", "All lockers are numbered.", True),
         ("Are lockers numbered?", "All lockers are numbered.", True),
-        ("May divers use the jetty?", "Divers may use the jetty until nine.", True),
+        ("May divers use the jetty?", "Divers may use the jetty until nine.", None),
         ("Is the terrace heated?", "The terrace is not heated.", False),
         ("Isn't the ferry running?", "The ferry is running.", False),
         ("Is the vault open?", "The vault is closed.", False),

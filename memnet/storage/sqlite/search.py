@@ -94,7 +94,11 @@ class Fts5Index(TextIndex):
         self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
         last = -1
         while rows := self._connection.rows(
-            f"SELECT id, title, text {_INDEXED_SLOTS} AND id > ? ORDER BY id LIMIT ?", last, _PAGE
+            # In a damaged database they may be anything.
+            f"SELECT id, ifnull(CAST(title AS TEXT), ''), ifnull(CAST(text AS TEXT), '') "
+            f"{_INDEXED_SLOTS} AND id > ? ORDER BY id LIMIT ?",
+            last,
+            _PAGE,
         ):
             self.add([(slot, title, text) for slot, title, text in rows])
             last = rows[-1][0]
