@@ -22,7 +22,7 @@ from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
-_MAX_SEQUENCE = 1500  # Characters of a list or procedure that is shown from the first to the last
+_MAX_SEQUENCE = 700  # Characters of a list or procedure that is shown from the first to the last
 _JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
