@@ -34,7 +34,7 @@ from memnet.types import Hop, SlotWeight
 # Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
 _MAX_SUB_QUESTIONS = 3
-_LOOKED_AT = 3  # Factor of the slots that are fetched to those that are wanted
+_LOOKED_AT = 2  # Factor of the slots that are fetched to those that are wanted
 _PER_HEADING = 5  # Slots that are looked at for each name in what may be a table of contents
 # Part of the score that a table of contents lacks: all other passages that share a word with the
 # question are read before it, and beside none of them it draws the attention of the reader.

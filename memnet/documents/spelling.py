@@ -9,7 +9,7 @@ from memnet.text.names import edits, normalise
 
 _MIN_LETTERS = 5  # Too many shorter words are one edit apart
 _MAX_LETTERS = 30
-_MAX_MENDED = 3  # Words of a question that are tried: each costs hundreds of look-ups
+_MAX_MENDED = 1  # Words of a question that are tried, the longest: each costs a hundred look-ups
 _MAX_SLOTS = 5000  # A word that more slots hold is known anyway
 _OF_NAME = 100  # Facts that are looked at for a part of a name
 _CAPITALISED = re.compile(r"\b[A-Z]\w+")
@@ -30,7 +30,7 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
         if word in known and not len(known[word]) and word.isascii() and word.isalpha()
         and _MIN_LETTERS <= len(word) <= _MAX_LETTERS
     ]  # fmt: skip
-    for word in unknown[:_MAX_MENDED]:
+    for word in sorted(unknown, key=len, reverse=True)[:_MAX_MENDED]:
         close = sorted(one for one in edits(word) if one[0] == word[0] and one.isalpha())
         counts = {one: len(ids) for one, ids in store.search_terms(close, _MAX_SLOTS).items()}
         best = max(counts, key=counts.__getitem__, default="")
