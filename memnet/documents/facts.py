@@ -9,6 +9,7 @@ import numpy as np
 from memnet.attention.arrays import softmax
 from memnet.config import AnswerConfig
 from memnet.documents.question import Question, relation_stems
+from memnet.learning.logistic import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
@@ -43,11 +44,11 @@ class FactSignals(NamedTuple):
         return (
             1.0,
             self.similarity,
-            _logit(self.share),
+            log_odds(self.share, _EPSILON),
             self.covered,
             self.named,
-            _logit(self.read),
-            _logit(self.answerable),
+            log_odds(self.read, _EPSILON),
+            log_odds(self.answerable, _EPSILON),
             float(self.reverse),
         )
 
@@ -129,8 +130,7 @@ def read_facts(
 
 def confidence_of(signals: FactSignals, weights: Sequence[float] = _WEIGHTS) -> float:
     """The probability, 0..1, that facts answer."""
-    pairs = zip(weights, signals.features(), strict=True)
-    return 1 / (1 + math.exp(-sum(weight * feature for weight, feature in pairs)))
+    return probability_of(weighted(weights, signals.features()))
 
 
 def _read(
@@ -203,8 +203,3 @@ def _named(title: str, asked: str) -> float:
     """Share of the words of a subject that a normalised question has, 0..1."""
     words = normalise(title).split()
     return sum(f" {word} " in asked for word in words) / len(words) if words else 0.0
-
-
-def _logit(probability: float) -> float:
-    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
-    return math.log(clipped / (1 - clipped))

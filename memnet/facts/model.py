@@ -24,13 +24,13 @@ from memnet.facts.hops import (
     unique_pairs,
 )
 from memnet.facts.linking import LinkedQuestion, Mention
+from memnet.learning.logistic import log_odds, probability_of
 
 KIND = "facts"  # Kind of the model, as its description gives it
 # Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but one
 # that leads nowhere must not rule out everything.
 _UNREACHED = 1e-3
-_EPSILON = 1e-4
-_MAX_LOGIT = 30.0
+LEAST = 1e-4  # The weight of an entity is kept so far away from 0 and 1
 # What is taken from the log-odds of an answer for what training did not know.
 _UNKNOWN, _UNSEEN, _MISSPELLED = 5.0, 1.5, 1.0
 _MAX_ENCODED = 100_000  # Width of an encoded token
@@ -56,14 +56,7 @@ class AnswerRule(NamedTuple):
             misspelled: whether a name of the question was linked by a similar spelling.
         """
         penalty = _UNKNOWN * unknown + _UNSEEN * unseen + _MISSPELLED * misspelled
-        logit = self.shift + self.scale * log_odds(weight) - penalty
-        return 1 / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
-
-
-def log_odds(weight: float) -> float:
-    """The log-odds of a weight, 0..1, which is kept from its bounds."""
-    clipped = min(max(weight, _EPSILON), 1 - _EPSILON)
-    return math.log(clipped / (1 - clipped))
+        return probability_of(self.shift + self.scale * log_odds(weight, LEAST) - penalty)
 
 
 class Chain(NamedTuple):

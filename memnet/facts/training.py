@@ -19,18 +19,18 @@ from memnet.facts.hops import FactModelConfig, Facts, Outgoing, RelationKeys, ex
 from memnet.facts.linking import LinkedQuestion, asked_stems, link
 from memnet.facts.model import (
     KIND,
+    LEAST,
     AnswerRule,
     Chain,
     FactModel,
     FactScores,
     fact_batch,
     grouped_softmax,
-    log_odds,
     save_fact_model,
 )
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.learning.evaluation import Question
-from memnet.learning.logistic import fit_logistic
+from memnet.learning.logistic import fit_logistic, log_odds
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
@@ -362,7 +362,7 @@ def _platt(best: Sequence[tuple[float, bool]]) -> tuple[float, float]:
     """
     right = sum(is_right for _, is_right in best)
     targets = {True: (right + 1) / (right + 2), False: 1 / (len(best) - right + 2)}
-    features = [(1.0, log_odds(weight)) for weight, _ in best]
+    features = [(1.0, log_odds(weight, LEAST)) for weight, _ in best]
     if len(features) < _MIN_FITTED:
         return 1.0, 0.0
     shift, scale = fit_logistic(features, [targets[is_right] for _, is_right in best])

@@ -1,12 +1,27 @@
 """Logistic regression: from signals to the probability that an answer is right."""
 
-from collections.abc import Sequence
-
-import torch
-from torch import nn
+import math
+from collections.abc import Iterable, Sequence
 
 _PENALTY = 1e-2  # On squared weights of standardised features
 _STEPS = 100
+_MAX_LOGIT = 30.0
+
+
+def log_odds(probability: float, epsilon: float) -> float:
+    """The logarithm of p / (1 - p), of a probability that is kept ``epsilon`` away from 0 and 1."""
+    clipped = min(max(probability, epsilon), 1 - epsilon)
+    return math.log(clipped / (1 - clipped))
+
+
+def probability_of(logit: float) -> float:
+    """The logistic function, 0..1, of a number that is kept within 30 of 0."""
+    return 1 / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
+
+
+def weighted(weights: Iterable[float], features: Iterable[float]) -> float:
+    """The sum of features by their weights, of which there are as many."""
+    return sum(weight * feature for weight, feature in zip(weights, features, strict=True))
 
 
 def fit_logistic(features: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
@@ -19,6 +34,10 @@ def fit_logistic(features: Sequence[Sequence[float]], right: Sequence[float]) ->
     Returns:
         The weight of each feature as it is given.
     """
+    # Answers need no torch, whose import takes longer than one.
+    import torch
+    from torch import nn
+
     given = torch.tensor(features, dtype=torch.float64)
     wanted = torch.tensor(right, dtype=torch.float64)
     std = given.std(dim=0).clamp(min=1e-6)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from memnet.learning.logistic import log_odds, probability_of, weighted
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading
 from memnet.text.english import overlapping
@@ -12,7 +13,6 @@ from memnet.text.names import normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
-_MAX_LOGIT = 30.0
 FEATURES = 12
 # Kinds of answers whose confidence is promised apart: short ones, yes or no, and quotations.
 Promise = Literal["value", "verdict", "quoted"]
@@ -47,16 +47,16 @@ class Signals(NamedTuple):
         """The input of a ``Calibration``: ``FEATURES`` numbers."""
         return (
             1.0,
-            _logit(self.answer),
-            _logit(self.second),
-            _logit(self.answerable),
+            log_odds(self.answer, _EPSILON),
+            log_odds(self.second, _EPSILON),
+            log_odds(self.answerable, _EPSILON),
             self.similarity,
             self.overlap,
             float(self.unknown),
             math.log1p(self.rank),
-            _logit(self.quoted),
+            log_odds(self.quoted, _EPSILON),
             float(self.short),
-            _logit(self.support),
+            log_odds(self.support, _EPSILON),
             float(self.verdict),
         )
 
@@ -77,9 +77,7 @@ class Calibration:
 
     def confidence(self, signals: Signals) -> float:
         """The probability, 0..1."""
-        pairs = zip(self.weights, signals.features(), strict=True)
-        logit = sum(weight * feature for weight, feature in pairs)
-        return signals.attested / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
+        return signals.attested * probability_of(weighted(self.weights, signals.features()))
 
 
 def promise_of(kind: AnswerKind) -> Promise:
@@ -87,11 +85,6 @@ def promise_of(kind: AnswerKind) -> Promise:
     if kind in ("yes", "no"):
         return "verdict"
     return "value" if kind in ("value", "table") else "quoted"
-
-
-def _logit(probability: float) -> float:
-    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
-    return math.log(clipped / (1 - clipped))
 
 
 def signals_of(

@@ -4,7 +4,6 @@ Attention within the rows that hops found, over words: a row is addressed by the
 shares with the question, a cell by its header.
 """
 
-import math
 import re
 from calendar import day_name, month_name
 from collections import Counter
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
+from memnet.learning.logistic import probability_of, weighted
 from memnet.reader.answers import Prediction
 from memnet.reader.codes import shape_of
 from memnet.reader.computed import compute, operation_of
@@ -150,9 +150,7 @@ def _confidence(share: float, named: bool) -> float:
     It is by the share of the question's words that the row or the operation explains, and whether a
     whole cell of the row is named.
     """
-    bias, of_share, of_named = _WEIGHTS
-    probability = 1 / (1 + math.exp(-(bias + of_share * share + of_named * named)))
-    return min(_MOST_SURE, probability)
+    return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
 def _computed(

@@ -4,7 +4,6 @@ What the statement network and the reader of passages make of a question with on
 weighed by two logistic regressions, whose weights are a checkpoint of their own.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from memnet.attention.arrays import sigmoid
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
+from memnet.learning.logistic import log_odds
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode
@@ -95,21 +95,21 @@ class StanceJudge:
         read = self.statements.answer(question, [Passage("", text)])
         forms = {} if read is None else read.forms
         relevance = 0.0 if read is None else read.relevance[0]
-        certainty = (_logit(manner.certainty[one]) for one in CERTAINTIES)
+        certainty = (log_odds(manner.certainty[one], _EPSILON) for one in CERTAINTIES)
         speaks = not _FIRST_PERSON.isdisjoint(normalise(text).split())
         return np.array([
             1.0, shared_words(question, text), similarity, manner.negative, *certainty,
             float(speaks),
-            _logit(forms.get("yes", 0.0)), _logit(forms.get("no", 0.0)),
-            _logit(forms.get("none", 1.0)), _logit(relevance),
+            log_odds(forms.get("yes", 0.0), _EPSILON), log_odds(forms.get("no", 0.0), _EPSILON),
+            log_odds(forms.get("none", 1.0), _EPSILON), log_odds(relevance, _EPSILON),
         ])  # fmt: skip
 
     def denying(self, question: str, text: str, manner: Manner) -> NDArray[np.float64]:
         """The features ``DENYING`` of a sentence, float64."""
         read = self.reader.read(question, [Passage("", text)])
         return np.array([
-            1.0, shared_words(question, text), manner.negative, _logit(read.no),
-            _logit(read.answerable),
+            1.0, shared_words(question, text), manner.negative, log_odds(read.no, _EPSILON),
+            log_odds(read.answerable, _EPSILON),
         ])  # fmt: skip
 
 
@@ -118,11 +118,6 @@ def shared_words(question: str, text: str) -> float:
     asked = stems(question, _STEM_LETTERS)
     said = {word[:_STEM_LETTERS] for word in normalise(text).split()}
     return len(asked & said) / len(asked) if asked else 0.0
-
-
-def _logit(probability: float) -> float:
-    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
-    return math.log(clipped / (1 - clipped))
 
 
 def load_stance(folder: Path) -> StanceWeights | None:
