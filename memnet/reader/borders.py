@@ -4,8 +4,8 @@ import re
 
 from memnet.text.english import trim_span
 
-_CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
-_UNITS = (
+CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
+UNITS = (
     r"(?:%|‰|° ?[CF]?|[kcmdµμ]?m[²³23]?|[km]?[gl]|[kMG]?(?:Wh?|Hz|V|A|J|Pa)|mAh|[kKMGT]i?B"
     r"|hPa|m?bar|ms|km/h|mph|ppm|dpi|px|[ap]m|[ap]\.m\.|o['’]clock|per ?cent|degrees"
     r"|(?:euro|pound|dollar|cent|year|month|week|day|hour|minute|second|met(?:re|er)|kilo|gram"
@@ -15,8 +15,8 @@ _DIGITS = r"\d(?:[\d.,:/'’]{0,30}\d)?(?: \d{3}(?!\d)){0,4}"
 # "-5 °C", "€ 12.50", "3-5 weeks", "2024-03-01", "250 g"; "+49 170 123 45"
 _QUANTITY = re.compile(
     rf"(?<![\w.,/+-])(?:\+\d{{1,4}}(?:[ /-]?\(?\d{{1,6}}\)?){{1,6}}"
-    rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{_CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
-    rf"(?: ?(?:{_UNITS}|{_CURRENCY})(?!\w))?)"
+    rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
+    rf"(?: ?(?:{UNITS}|{CURRENCY})(?!\w))?)"
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair

@@ -15,7 +15,16 @@ from typing import Literal, NamedTuple
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.rows import Cell, Row, Table, has_digit, stem, stems
-from memnet.reader.values import Value, decimal_point, value_of, values_of, written
+from memnet.reader.values import (
+    LIMIT_UNIT,
+    Value,
+    decimal_point,
+    unit_of,
+    value_of,
+    values_of,
+    with_unit,
+    written,
+)
 from memnet.text.english import query_terms
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
@@ -24,12 +33,16 @@ _FEW = ("fewer", "fewest", "less", "least")
 _LIMIT = re.compile(
     r"\b(?:(?P<degree>\w{1,20}) than|(?P<more>over|above|after|exceeding|at least)"
     r"|(?P<less>under|below|before|at most|up to)|(?P<just>exactly))"
-    r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})",
+    r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})" + LIMIT_UNIT,
     re.IGNORECASE,
 )
 _SUM = re.compile(r"\b(?:total|sum|altogether|combined|together|in all|overall)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|(?<=the )mean(?= \w))\b", re.IGNORECASE)
 _COUNT = re.compile(r"\bhow many ((?:different )?\w+)", re.IGNORECASE)
+_LIST = re.compile(
+    r"(?:which|what|(?:please )?(?:list|show(?: me)?|name)(?: all)?(?: the)?) (\w{2,30}s)\b(?= )",
+    re.IGNORECASE,
+)
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
 # What is not computed: denials, the second highest, the three highest.
@@ -54,6 +67,9 @@ _FILLING = frozenset(
     )
 )
 _MIN_EXPLAINED = 0.6  # Share of a question's words
+_MOST_NAMED = 20  # Rows that are named
+_YES = frozenset("yes y x true ✓ ✔ ja".split())
+_NO = frozenset("no n - – false ✗ ✘ nein".split()) | {""}
 _COMPOUND = 4  # Letters of a part of a compound
 _Sign = Literal[-1, 1]
 
@@ -177,7 +193,9 @@ class _Asked:
             )
         self.degrees = list(self._degrees())
         self.degree = self.degrees[0] if len(self.degrees) == 1 else None
-        counted = _COUNT.search(question)
+        lists = _LIST.match(question)
+        self.lists = lists is not None
+        counted = lists or _COUNT.search(question)
         self.counted = stem(counted[1].split()[-1].casefold()) if counted else ""
         self.whether = asks_whether(question)
 
@@ -233,8 +251,8 @@ class _Computation:
         mean, total = _MEAN.search(asked.question), _SUM.search(asked.question)
         if asked.limit is None and asked.degree is None and (mean or total):
             return self._folded(mean=mean is not None)
-        if asked.counted and not (asked.degree and asked.degree.superlative):
-            return self._counted()
+        if (asked.counted or asked.lists) and not (asked.degree and asked.degree.superlative):
+            return self._selected()
         return self._compared() if asked.degree is not None else None
 
     @cached_property
@@ -280,6 +298,8 @@ class _Computation:
                 continue
             cells = [row[header].text for row in self._table.rows if header in row]
             values = sum(value_of(text, self._points[header]) is not None for text in cells)
+            if header == self._key and any(text[0].isalpha() for text in cells):
+                continue  # codes
             if header and cells and 2 * values > len(cells):
                 found.append(header)
         return found
@@ -310,6 +330,17 @@ class _Computation:
         if not columns or (len(columns) > 1 and columns[0][0] == columns[1][0]):
             return None
         return columns[0][1]
+
+    def _of_unit(self, unit: str) -> _Column | None:
+        """The one measured column of a unit, which its header or its cells say."""
+        found = []
+        for header in self._measured if unit else ():
+            shown = with_unit(header, "1")[1].removeprefix("1").strip()
+            cells = self._values(header, self._rows) or {}
+            units = {shown, *(value.unit for value in cells.values())}
+            if unit_of(unit) in map(unit_of, units):
+                found.append(_Column(header, frozenset()))
+        return found[0] if len(found) == 1 else None
 
     def _column(self, taken: Iterable[int] = ()) -> tuple[_Column, _Sign] | None:
         """The column that is compared, and whether more or less of it is asked for."""
@@ -489,7 +520,7 @@ class _Computation:
     def _said(self, row: int, header: str) -> str:
         cells = self._table.rows[row]
         key = cells[self._key].text if self._key in cells else f"row {row + 1}"
-        return f"{key}: {header} {cells[header].text}"
+        return f"{key}: {' '.join(with_unit(header, cells[header].text))}"
 
     def _row_found(
         self,
@@ -507,7 +538,7 @@ class _Computation:
             return None
         if any(key not in table.rows[row] for row in first):
             return None
-        names = list(dict.fromkeys(table.rows[row][key].text for row in first))
+        names = list(dict.fromkeys(with_unit(key, table.rows[row][key].text)[1] for row in first))
         said = "; ".join(self._said(row, column.header) for row in first)
         if len(ordered) == 2:
             said = "; ".join(self._said(row, column.header) for row in ordered)
@@ -537,42 +568,70 @@ class _Computation:
             return column.header
         return None if _HOW.match(asked.question) else header
 
-    def _counted(self) -> Computed | None:
-        """How many rows there are, or with a cell that the question says."""
+    def _selected(self) -> Computed | None:
+        """How many rows there are, or which, with what the question says of them."""
         asked, table = self._asked, self._table
         self._used |= set(self._degree_tokens)
         rows_meant = _ROWS | stems(self._key or "-")
         if "name" in rows_meant - _ROWS:  # of what, the title says
             rows_meant |= table.titles
-        if asked.counted not in rows_meant or table.turned:
+        # "How many joiners are there?"
+        called = any(
+            {asked.counted} == cell.value
+            for row in table.rows
+            for header, cell in row.items()
+            if header != self._key
+        )
+        if (asked.counted not in rows_meant and not called) or table.turned:
             return None
         self._explain(self._key)
-        self._used |= {n for n, one in enumerate(asked.tokens) if one.stem == asked.counted}
+        if asked.counted in rows_meant:
+            self._used |= {n for n, one in enumerate(asked.tokens) if one.stem == asked.counted}
         rows, what = self._rows, ""
         column = None
         if asked.limit is not None:
             chosen = self._column(asked.limited - set(self._degree_tokens))
-            if chosen is None and asked.degree is None:
-                named = self._named_column()
-                chosen = None if named is None else (named, 1)
+            if chosen is None and not (asked.degree and asked.degree.adjective):
+                named = self._named_column() or self._of_unit(asked.limit["unit"] or "")
+                sign: _Sign = asked.degree.sign if asked.degree else 1
+                chosen = None if named is None else (named, sign)
             value = value_of(asked.limit["number"].rstrip(".,"), ".")
             values = None if chosen is None else self._values(chosen[0].header, rows)
             if chosen is None or value is None or not values:
                 return None
             column, sign = chosen
-            rows, what = self._within(asked.limit, sign, values, value.amount), column.header
-            what = f"{column.header} {asked.limit[0].strip()}"
+            rows = self._within(asked.limit, sign, values, value.amount)
+            what = f"{with_unit(column.header, '1')[0]} {asked.limit[0].strip()}"
             self._used |= column.tokens
         elif asked.degree is not None:
             return None
         else:
             column, rows, what = self._equal(rows)
-        rows = [row for row in self._filtered({self._key}) if row in rows]
+        rows = [row for row in self._ticked(self._filtered({self._key})) if row in rows]
         plain = not what and len(rows) == len(self._rows)
         said = f"{len(rows)} rows" if plain else f"{len(rows)} of {len(self._rows)} rows"
         if what:
             said += f": {what}"
-        return self._answer(str(len(rows)), said, column, rows or self._rows)
+        if not asked.lists:
+            return self._answer(str(len(rows)), said, column, rows or self._rows)
+        names = [table.rows[row][self._key].text for row in rows if self._key in table.rows[row]]
+        if plain or not rows or len(names) < len(rows):
+            return None
+        short = ", ".join(names[:_MOST_NAMED])
+        return self._answer(short, f"{short} ({said})", column, rows)
+
+    def _ticked(self, rows: list[int]) -> list[int]:
+        """Those of some rows with a yes in the columns of yes and no that the question names."""
+        for header in self._table.headers:
+            texts = {one[header].text.casefold() for one in self._table.rows if header in one}
+            words = stems(header or "-")
+            named = {n for n, one in enumerate(self._asked.tokens) if one.stem in words}
+            if texts <= _YES | _NO and texts & _YES and named - self._used:
+                wanted = _NO if self._asked.tokens[min(named) - 1].word == "no" else _YES
+                held = {n for n in rows if header in self._table.rows[n]}
+                rows = [n for n in held if self._table.rows[n][header].text.casefold() in wanted]
+                self._used |= named
+        return sorted(rows)
 
     def _equal(self, rows: list[int]) -> tuple[_Column | None, list[int], str]:
         """Those of some rows with a number that the question says before a header: "10 frames"."""
@@ -616,9 +675,16 @@ class _Computation:
             if sign * value.amount > sign * number or ((least or most) and value.amount == number)
         ]
 
+    def _is_number(self, header: str) -> bool:
+        values = self._values(header, self._rows) or {}
+        return any(value.kind == "number" for value in values.values())
+
     def _folded(self, mean: bool) -> Computed | None:
         """The sum or the mean of a column."""
         column = self._named_column()
+        if column is None and stems(self._key or "-") & {one.stem for one in self._asked.tokens}:
+            numbers = [one for one in self._measured if self._is_number(one)]  # "of all orders"
+            column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
         if column is None or len(self._rows) < len(self._table.rows):
             return None  # a row says its sum
         self._used |= column.tokens
@@ -629,14 +695,15 @@ class _Computation:
         amounts = [value.amount for value in values.values()]
         result = sum(amounts, Decimal(0))
         if mean:
-            result = (result / len(amounts)).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            result = (result / len(amounts)).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize()
         grouped = any("," in self._table.rows[row][column.header].text for row in values)
         around = next(iter(values.values())).around
         short = written(result, around, grouped and self._points[column.header] == ".")
         empty = len(rows) - len(values)
         without = f" ({empty} without a value)" if empty else ""
         name = "mean" if mean else "sum"
-        said = f"{column.header}: {short}, the {name} of {len(values)} rows{without}"
+        named, short = with_unit(column.header, short)
+        said = f"{named}: {short}, the {name} of {len(values)} rows{without}"
         return self._answer(short, said, column, list(values))
 
     def _answer(

@@ -16,7 +16,7 @@ _CONTEXT = " — "  # Before the header of a table in the title of its later par
 _LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _STEM_LETTERS = 5
-_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ing|ed|(?<=[sxzh])es|(?<!s)s)$")
+_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
 _Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows

@@ -28,6 +28,7 @@ from memnet.reader.rows import (
     stems,
     tables_of,
 )
+from memnet.reader.values import with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 from memnet.types import AnswerKind, Candidate
@@ -140,7 +141,7 @@ def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
         "table",
         _confidence(share, found.named > 0),
         quotes=quote_around(item, start, end),
-        short=candidate.text,
+        short=with_unit(found.cell.header, candidate.text)[1],
     )
 
 
