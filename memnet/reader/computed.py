@@ -1,8 +1,7 @@
 """Answers that are computed from all rows of a table: comparisons, extremes, counts and sums.
 
-A question names an operation, a column and perhaps rows. Nothing is computed where one of them is
-not found, where a cell that counts is of another unit than the others, or where the question says
-something that neither the table nor the operation does: "the cheapest hut in winter".
+Nothing is computed where an operation, a column or a row that is asked for is not found, where a
+cell is of another unit than the others, or where the question says more: "the cheapest in winter".
 """
 
 import re
@@ -298,11 +297,8 @@ class _Computation:
             return None
         ordered = sorted(values, key=lambda row: -column.sign * values[row].amount)
         first = [row for row in ordered if values[row].amount == values[ordered[0]].amount]
-        if (
-            named
-            and asks_whether(asked.question)
-            and (" than " in asked.question or len(named) == 1)
-        ):
+        of_two = " than " in asked.question or len(named) == 1
+        if named and of_two and asks_whether(asked.question):
             shared = frozenset.intersection(*named.values())
             subject = min(named, key=lambda row: min(named[row] - shared, default=0))
             shown = dict.fromkeys(rows if len(named) > 1 else [*first, subject])
