@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain
 
@@ -21,6 +21,7 @@ from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.rows import pieces_of
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -28,7 +29,7 @@ from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
-from memnet.types import Answer, Evidence, Quote, Word
+from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
 
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
@@ -116,7 +117,11 @@ class TextAnswers:
             answer=None if answer is None else prediction.shown,
             short=None if answer is None or not promised else prediction.short,
             shown="answer" if promised else "passage",
-            quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
+            quotes=tuple(
+                piece
+                for one in (() if answer is None else prediction.quotes)
+                for piece in _in_pieces(one, answer if promised else None)
+            ),
             units=tuple(map(_public, prediction.attended)),
             confidence=prediction.confidence,
             abstained=abstained,
@@ -319,6 +324,31 @@ def _with_other_version(
             support = (*read.support[:1], *other.support[:1])
             return read._replace(quotes=both, support=support, promised=False)
     return read
+
+
+def _in_pieces(quotation: Quotation, answer: Candidate | None) -> Iterator[Quote]:
+    """A quotation, rows of tables apart from what stands above and below them."""
+    slot = quotation.item.slot
+    pieces = pieces_of(slot.text, slot.title, quotation.start, quotation.end)
+    if not any(piece.rows for piece in pieces):
+        yield _public(quotation)
+        return
+    at = answer.start if answer is not None and answer.evidence == slot.id else None
+    for piece in pieces:
+        words = tuple(one for one in quotation.words if piece.start <= one.start < piece.end)
+        own = _public(quotation._replace(start=piece.start, end=piece.end, words=words))
+        rows = tuple(
+            tuple(
+                Cell(
+                    header=one.header, text=one.text, start=start, end=end,
+                    answers=at is not None and start <= at < end,
+                )
+                for one in row
+                for start, end in [(slot.start + one.start, slot.start + one.end)]
+            )
+            for row in piece.rows
+        )  # fmt: skip
+        yield own.model_copy(update={"rows": rows})
 
 
 def _public(quotation: Quotation) -> Quote:

@@ -16,6 +16,7 @@ from memnet.text.english import query_terms
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
 _CONTEXT = " — "  # Before the header of a table in the title of its later parts
+_LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _STEM_LETTERS = 5
 _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
@@ -197,6 +198,37 @@ def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
                 for header, (text, start) in zip(headers, parts, strict=True)
             ]
         offset += len(line) + 1
+
+
+class Piece(NamedTuple):
+    """A part of the text of a slot: rows of one table, or text without rows."""
+
+    start: int
+    end: int
+    headers: tuple[str, ...]  # Of the table; none of text
+    rows: tuple[tuple[Cell, ...], ...] = ()
+
+
+def pieces_of(text: str, title: str, start: int, end: int) -> list[Piece]:
+    """The lines of a part of a text, those of one table together; cells are cut where they are."""
+    rows = [row for row in rows_of(text, title) if row[0].start < end and start < row[-1].end]
+    found: list[Piece] = []
+    for line in _LINE.finditer(text, start, end):
+        first, last = line.span()
+        row = next((one for one in rows if one[0].start <= last and first <= one[-1].end), [])
+        below = row or next((one for one in rows if last < one[0].start), [])
+        headers = tuple(cell.header for cell in below)
+        if not row and headers != tuple(name for name, _ in _parts(line[0])):
+            headers = ()
+        spans = [(cell, max(cell.start, first), min(cell.end, last)) for cell in row]
+        cells = tuple(Cell(one.header, text[a:b], a, b) for one, a, b in spans if a <= b)
+        distinct = len({one.header for one in cells}) == len(cells) > 1
+        new = Piece(first, last, headers, (cells,) if distinct else ())
+        if found and found[-1].headers == headers:
+            new = Piece(found[-1].start, last, headers, found[-1].rows + new.rows)
+            found.pop()
+        found.append(new)
+    return found
 
 
 def _parts(line: str) -> list[tuple[str, int]]:
