@@ -198,6 +198,11 @@ def edits(word: str) -> set[str]:
     } - {word}
 
 
+def has_digit(word: str) -> bool:
+    """Whether a word is a number or a code."""
+    return any(map(str.isdigit, word))
+
+
 def is_name(name: str) -> bool:
     """Whether normalised words may be a name: not a number, and not only a word like "who"."""
     return bool(name) and name not in NOT_NAMES and not name.isdigit() and len(name) > 1
