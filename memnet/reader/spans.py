@@ -94,6 +94,22 @@ class Reading(NamedTuple):
     """Probabilities of the kinds of an answer that is quoted, if there is one: "value",
     "definition", "statement", "list", "steps"; empty by such a reader."""
 
+    def of(self, chosen: Sequence[int]) -> "Reading":
+        """What was read in some of the passages alone, which are then counted from 0."""
+        places = {passage: place for place, passage in enumerate(chosen)}
+        return self._replace(
+            spans=tuple(
+                one._replace(passage=places[one.passage])
+                for one in self.spans
+                if one.passage in places
+            ),
+            units=tuple(
+                one._replace(passage=places[one.passage])
+                for one in self.units
+                if one.passage in places
+            ),
+        )
+
 
 class Reader(Protocol):
     """What reads short answers in passages; any object with this method can be used as one.

@@ -7,6 +7,10 @@ from typing import Literal, NamedTuple
 
 from memnet.text.dates import date_spans
 
+# "How many", and of what, or "how much".
+HOW_MANY = re.compile(
+    r"\bhow (?:much\b|many\b(?=(?: different)?(?: (?P<counted>\w+))?))", re.IGNORECASE
+)
 _NUMBER = re.compile(
     r"(?P<minus>[(+−-]?)(?P<before>[^\s\d+().,−-]{0,4}) ?(?P<sign>[+−-]?)"
     r"(?P<digits>\d(?:[\d.,'  ]{0,30}\d)?)\)? ?(?P<after>[^\s\d](?:[^\d]{0,15}[^\s\d])?)?"
