@@ -12,9 +12,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.rows import Cell, Row, Table, has_digit, stem, stems
+from memnet.reader.rows import Cell, Row, Table, stem, stems
 from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
 _LIMIT = re.compile(

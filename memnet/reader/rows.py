@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
@@ -273,8 +274,3 @@ def stem(word: str) -> str:
     if has_digit(word):
         return word
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
-
-
-def has_digit(word: str) -> bool:
-    """Whether a word is a number or a code."""
-    return any(map(str.isdigit, word))

@@ -22,7 +22,6 @@ from memnet.reader.rows import (
     Row,
     Table,
     captions,
-    has_digit,
     rows_of,
     stem,
     stems,
@@ -31,6 +30,7 @@ from memnet.reader.rows import (
 from memnet.reader.values import HOW_MANY, with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
 
 # Share of the question's words, by IDF, that headers and values of a row must hold.
