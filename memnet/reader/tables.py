@@ -28,7 +28,7 @@ from memnet.reader.rows import (
     stems,
     tables_of,
 )
-from memnet.reader.values import HOW_MANY
+from memnet.reader.values import HOW_MANY, with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 from memnet.text.names import has_digit
@@ -121,9 +121,8 @@ def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
     said = found.said | stems(item.slot.title) | _ASKING
     confidence = _confidence(len(said & asked.order.keys()) / len(asked.order), found.named > 0)
     quotes = quote_around(item, start, end)
-    return Prediction(
-        (candidate,), (item,), "table", confidence, quotes=quotes, short=candidate.text
-    )
+    short = with_unit(found.cell.header, candidate.text)[1]
+    return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
 
 def _confidence(share: float, named: bool) -> float:
