@@ -18,7 +18,7 @@ from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader
+from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
@@ -198,9 +198,8 @@ class TextAnswers:
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            loaded = self._reader.load(self._config.answer.tokens, self._threads)
-            reader = None if loaded is None else loaded.reader
-            by_facts = read_facts(question, facts, reader, self._config.answer)
+            loaded = self._load()
+            by_facts = read_facts(question, facts, loaded and loaded.reader, self._config.answer)
         # Facts about what the question names need no passage beside them: they are a whole set.
         subjects = {normalise(item.slot.title) for item in by_facts.support}
         named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
@@ -212,7 +211,9 @@ class TextAnswers:
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
         rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = self._judged(read_cells(text, terms, rows, self._passages_of))
+        by_cell = read_cells(text, terms, rows, self._passages_of)
+        if by_cell.candidates:
+            by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
         rest = [item for item in first if item.attention < least] + passages[count:]
         first = [item for item in first if item.attention >= least]
@@ -220,11 +221,17 @@ class TextAnswers:
         by_cell, read = masked(by_cell, read)
         return retrieval, ranked, choose([read, by_cell, by_facts])
 
-    def _judged(self, by_cell: Prediction) -> Prediction:
-        settings = self._config.answer
-        loaded = self._reader.load(settings.tokens, self._threads) if by_cell.candidates else None
-        calibration = None if loaded is None else loaded.calibration
-        return judged(by_cell, calibration, settings.threshold, settings.answer_threshold)
+    def _load(self) -> LoadedReader | None:
+        return self._reader.load(self._config.answer.tokens, self._threads)
+
+    def _judged(self, prediction: Prediction, supported: bool = True) -> Prediction:
+        """A prediction by its confidence; one that is not ``supported`` needs more of it."""
+        settings, loaded = self._config.answer, self._load()
+        calibration, threshold = loaded and loaded.calibration, settings.threshold
+        if not supported:
+            needed = math.inf if calibration is None else settings.unsupported_threshold
+            threshold = max(threshold, needed)
+        return judged(prediction, calibration, threshold, settings.answer_threshold)
 
     def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
         """The first passages of a slot's source."""
@@ -245,11 +252,11 @@ class TextAnswers:
         not answer. To parts of the question the ``rest`` may answer, too.
         """
         text, settings = question.text, self._config.answer
-        loaded = self._reader.load(settings.tokens, self._threads)
+        loaded = self._load()
         supported = max(item.similarity for item in apart[0]) >= settings.support_floor
         if loaded is None:
             return _best_sentence(text, apart[0], settings) if supported else Prediction()
-        reader, calibration = loaded
+        reader = loaded.reader
         dated = dated_messages(question, [*chain.from_iterable(apart), *rest])
         first, asides, others, rest = (
             [dated[item.slot.id].read if item.slot.id in dated else item for item in some]
@@ -267,10 +274,6 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = english.compare(text, [*first, *rest], reader, retrieval.look_up)
-        threshold = settings.threshold
-        if not supported:
-            needed = math.inf if calibration is None else settings.unsupported_threshold
-            threshold = max(threshold, needed)
 
         def look_at(some: Sequence[RankedSlot]) -> Prediction:
             chosen = [places[item.slot.id] for item in some]
@@ -283,9 +286,7 @@ class TextAnswers:
             prediction = prediction if compared else read_alone(asked, prediction, reader)
             prediction = as_stored(prediction, dated)
             by_tasks = read_tasks(text, [*some, *rest], prediction, reader)
-            if by_tasks.candidates:
-                return by_tasks
-            return judged(prediction, calibration, threshold, settings.answer_threshold)
+            return by_tasks if by_tasks.candidates else self._judged(prediction, supported)
 
         prediction = look_at(first)
         if asides and not prediction.promised:

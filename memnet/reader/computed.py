@@ -12,15 +12,21 @@ from itertools import chain
 from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.rows import Cell, Row, Table, has_digit, stem, stems
-from memnet.reader.values import HOW_MANY, value_of, written
+from memnet.reader.rows import Cell, Row, Table, stem, stems
+from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
 _LIMIT = re.compile(
     r"\b(?:(?P<degree>\w{1,20}) than|(?P<more>over|above|after|exceeding|at least)"
     r"|under|below|before|at most|up to|(?P<just>exactly))"
-    r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})",
+    r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})" + LIMIT_UNIT,
+    re.IGNORECASE,
+)
+_LIST = re.compile(
+    r"(?:which|what|(?:please )?(?:list|show(?: me)?|name)(?: all)?(?: the)?)"
+    r" (?P<counted>\w{2,30}s)\b(?= )",
     re.IGNORECASE,
 )
 _FOLD = re.compile(
@@ -46,6 +52,9 @@ _FILLING = stems(
     "row sold sum table take together took total two up year"
 )
 _MIN_EXPLAINED = 0.6  # Share of a question's words
+_MOST_NAMED = 20  # Rows that are named
+_YES = frozenset("yes y x true ✓ ✔ ja".split())
+_NO = frozenset(["", *"no n - – false ✗ ✘ nein".split()])
 _COMPOUND = 4  # Letters of a part of a compound
 # Words that ask for more (1) or less (-1) of something.
 _AMOUNTS = {"more": 1, "most": 1, "fewer": -1, "less": -1, "fewest": -1, "least": -1}
@@ -155,7 +164,8 @@ class _Asked:
         self.degrees = frozenset[int]().union(*(one.tokens for one in degrees))
         self.content = [n for n, token in enumerate(self.tokens) if token.content]
         self.fold = _FOLD.search(question)
-        counted = HOW_MANY.search(question)
+        self.lists = _LIST.match(question) is not None
+        counted = _LIST.match(question) or HOW_MANY.search(question)
         self.counted = stem((counted["counted"] or "").casefold()) if counted else ""
 
     def _degrees(self) -> Iterator[_Degree]:
@@ -199,7 +209,7 @@ class _Computation:
         if asked.limit is None and asked.degree is None and asked.fold:
             return self._folded()
         if asked.counted and not (asked.degree and asked.degree.superlative):
-            return self._counted()
+            return self._selected()
         return None if asked.degree is None else self._compared(asked.degree)
 
     def _column(self, taken: Collection[int] = ()) -> _Column | None:
@@ -310,7 +320,7 @@ class _Computation:
         output = self._output(header, column, degree)
         if output is None or not table.texts[output].keys() >= set(first):
             return None
-        texts = list(dict.fromkeys(table.texts[output][row] for row in first))
+        texts = list(dict.fromkeys(with_unit(output, table.texts[output][row])[1] for row in first))
         some = ordered if len(ordered) == 2 else first
         said = "; ".join(self._said(row, column.header) for row in some)
         if some is first:
@@ -359,34 +369,74 @@ class _Computation:
                 self._used |= titled.union(*full.values())
         return rows
 
-    def _counted(self) -> Computed | None:
-        """How many rows there are, or with a cell that the question says."""
+    def _selected(self) -> Computed | None:
+        """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
         meant = stems(table.key or "-")
         if "name" in meant:  # of what, the title says
             meant |= table.titles
-        if asked.counted not in _ROWS | meant or table.turned or (asked.degree and not asked.limit):
+        # "How many joiners are there?"
+        cells = (cell for row in table.rows for cell in row.values() if cell.header != table.key)
+        called = any(cell.value == {asked.counted} for cell in cells)
+        known = called or asked.counted in _ROWS | meant
+        if not known or table.turned or (asked.degree and not asked.limit):
             return None
-        self._used |= asked.degrees | asked.saying(stems(table.key) | {asked.counted})
+        self._used |= asked.degrees | asked.saying(stems(table.key or "-"))
+        if not called:
+            self._used |= asked.saying({asked.counted})
         rows, header, what = table.counted, table.key, ""
         if asked.limit is not None:
-            column = self._column(asked.limited - asked.degrees)
+            column = self._column(asked.limited - asked.degrees) or self._of_unit()
             number = value_of(asked.limit["number"].rstrip(".,"))
             values = None if column is None else table.values(column.header, rows)
             if column is None or number is None or not values:
                 return None
             self._used |= column.tokens
-            header, what = column.header, f": {column.header} {asked.limit[0].strip()}"
+            header = column.header
+            what = f": {with_unit(header, '1')[0]} {asked.limit[0].strip()}"
             above = {row: value.amount - number.amount for row, value in values.items()}
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
-        rows = [row for row in self._filtered({table.key, header}) if row in rows]
+        rows = [row for row in self._ticked(self._filtered({table.key, header})) if row in rows]
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
         said = f"{len(rows)}{of} rows{what}"
-        return self._answer(str(len(rows)), said, header, rows or table.counted)
+        if not asked.lists:
+            return self._answer(str(len(rows)), said, header, rows or table.counted)
+        names = [table.texts[table.key][row] for row in rows if row in table.texts[table.key]]
+        if not of or not names or len(names) < len(rows):
+            return None
+        short = ", ".join(names[:_MOST_NAMED])
+        return self._answer(short, f"{short} ({said})", header, rows)
+
+    def _of_unit(self) -> _Column | None:
+        """The one measured column of the unit of a limit, which its header or its cells say."""
+        degree, limit, table = self.asked.degree, self.asked.limit, self.table
+        if limit is None or not limit["unit"] or (degree and degree.adjective):
+            return None
+        found: list[str] = []
+        for header in table.measured:
+            values = (table.values(header, table.counted) or {}).values()
+            units = {with_unit(header, "1")[1].removeprefix("1 "), *(one.unit for one in values)}
+            found += [header] * (unit_of(limit["unit"]) in map(unit_of, units))
+        sign = degree.sign if degree else 1
+        return _Column(found[0], frozenset(), sign) if len(found) == 1 else None
+
+    def _ticked(self, rows: list[int]) -> list[int]:
+        """Those of some rows with a yes in the columns of yes and no that the question names."""
+        for header, texts in self.table.texts.items():
+            said = {row: text.casefold() for row, text in texts.items()}
+            named = self.asked.saying(stems(header or "-")) - self._used
+            if named and _YES & {*said.values()} and {*said.values()} <= _YES | _NO:
+                denied = self.asked.tokens[min(named) - 1].word == "no"
+                rows = [row for row in rows if said.get(row, "") in (_NO if denied else _YES)]
+                self._used |= named
+        return rows
 
     def _folded(self) -> Computed | None:
         """The sum or the mean of a column."""
         table, fold, column = self.table, self.asked.fold, self._named_column(())
+        if column is None and self.asked.saying(stems(table.key or "-")):  # "of all orders"
+            numbers = [one for one in table.measured if self._is_number(one)]
+            column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
         if column is None or fold is None or len(table.counted) < len(table.rows):
             return None  # a row says its sum
         header = column.header
@@ -397,17 +447,25 @@ class _Computation:
             return None
         result, name = sum((value.amount for _, value in found), Decimal(0)), "sum"
         if fold["mean"]:
-            result, name = (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP), "mean"
+            result, name = (
+                (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize(),
+                "mean",
+            )
         grouped = any("," in table.texts[header][row] for row, _ in found)
         short = written(result, found[0][1].around, grouped and table.points[header] == ".")
         empty = len(rows) - len(found)
         without = f" ({empty} without a value)" if empty else ""
-        said = f"{header}: {short}, the {name} of {len(found)} rows{without}"
+        named, short = with_unit(header, short)
+        said = f"{named}: {short}, the {name} of {len(found)} rows{without}"
         return self._answer(short, said, header, [row for row, _ in found])
 
     def _said(self, row: int, header: str) -> str:
         key = self.table.texts[self.table.key].get(row, f"row {row + 1}")
-        return f"{key}: {header} {self.table.texts[header][row]}"
+        return f"{key}: {' '.join(with_unit(header, self.table.texts[header][row]))}"
+
+    def _is_number(self, header: str) -> bool:
+        values = self.table.values(header, self.table.counted) or {}
+        return any(value.kind == "number" for value in values.values())
 
     def _answer(self, short: str, said: str, header: str, rows: Iterable[int]) -> Computed | None:
         """An answer, unless the question says more than the table and the operation."""

@@ -9,6 +9,7 @@ its unit, a list with its items, the rest as the units that belong together.
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from memnet.reader.codes import NamedUnits
@@ -392,13 +393,8 @@ def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
     """Sorted numbers in runs without a gap."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    places = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    return [[number for _, number in run] for _, run in places]
 
 
 def _cut(text: str, whole: tuple[int, int], inside: tuple[int, int], limit: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
@@ -20,7 +21,7 @@ _LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _STEM_LETTERS = 5
 _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
-_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ing|ed|(?<=[sxzh])es|(?<!s)s)$")
+_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
 _Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
@@ -103,8 +104,9 @@ class Table:
 
     @cached_property
     def measured(self) -> list[str]:
-        """The headers of the columns whose cells have values, without the numbers of rows."""
-        names = (self.key, *self.headers[1:])
+        """The headers of the columns whose cells have values, without numbers and codes of rows."""
+        coded = any(text[0].isalpha() for text in self.texts[self.key].values())
+        names = self.headers[1:] if coded else (self.key, *self.headers[1:])
         return [header for header in self.headers if header in names and self._share(header) > 0.5]
 
     def _share(self, header: str) -> float:
@@ -272,8 +274,3 @@ def stem(word: str) -> str:
     if has_digit(word):
         return word
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
-
-
-def has_digit(word: str) -> bool:
-    """Whether a word is a number or a code."""
-    return any(map(str.isdigit, word))

@@ -59,6 +59,10 @@ class Span(NamedTuple):
     probability: float
     """By the reader, not calibrated: not how often such an answer is right."""
 
+    def overlaps(self, other: "Span") -> bool:
+        """Whether both, of one passage, have a character in common."""
+        return self.start < other.end and other.start < self.end
+
 
 class ReadWord(NamedTuple):
     """A word of a unit."""

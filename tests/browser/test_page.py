@@ -82,11 +82,11 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
     assert page.locator(".evidence").first.is_visible()
     assert page.get_by_role("status").filter(has_text="evidence").count() == 1
     page.click("#found summary")
-    page.wait_for_selector("svg.hops")
-    assert page.locator("svg.hops .bar").count() == sum(
+    page.wait_for_selector(".hops")
+    assert page.locator(".hops .bar").count() == sum(
         weight.weight >= 0.01 for hop in answer.hops for weight in hop.weights[:6]
     )
-    assert f"{answer.hops[0].weights[0].weight:.2f}" in texts(page, "svg.hops .number")
+    assert f"{answer.hops[0].weights[0].weight:.2f}" in texts(page, ".hops .number")
 
 
 def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: Open) -> None:
@@ -132,7 +132,7 @@ def test_rows_are_a_table_and_items_are_lists(
     assert violations(page) == []
     assert no_sideways_scroll(page)
     ask(page, "Which boat is longer, the Tern or the Skua?")
-    assert "12; Skua: Length (m) 9" in page.inner_text(".quotes > p")
+    assert "Length 12 m; Skua: Length 9 m" in page.inner_text(".quotes > p")
     monkeypatch.setattr(toy_engine, "answerer", Quoting(toy_engine, "Pull", ("b", steps)))
     ask(page, "How do I moor?")
     assert texts(page, ".quotes p") == ["How to moor:"]
@@ -307,7 +307,7 @@ def test_text_of_documents_is_never_markup(toy_engine: Engine, open_page: Open) 
         assert no_sideways_scroll(page)
         page.keyboard.press("Escape")
     page.click("#found summary")
-    page.wait_for_selector("svg.hops")
+    page.wait_for_selector(".hops")
     assert no_sideways_scroll(page)
     page.goto(f"{page.url.split('#')[0]}#/sources")
     page.wait_for_selector(".source")
@@ -347,7 +347,7 @@ def test_all_goes_by_keyboard(toy_engine: Engine, open_page: Open) -> None:
     assert page.is_hidden("#reader")
     playwright.expect(first).to_be_focused()
     press("h")
-    page.wait_for_selector("svg.hops")
+    page.wait_for_selector(".hops")
     press("?")
     assert page.is_visible("#keys")
     press("Escape")
@@ -449,7 +449,7 @@ def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
         if view == "ask":
             ask(page, _QUESTION)
             page.click("#found summary")
-            page.wait_for_selector("svg.hops")
+            page.wait_for_selector(".hops")
         else:
             page.locator(f"#{view.split('?')[0]} :is(.source, .statement, .graph)").first.wait_for()
         assert no_sideways_scroll(page), view

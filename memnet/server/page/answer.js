@@ -4,11 +4,6 @@ import { announce, byId, count, h, marked, shorten, sourceName } from "./dom.js"
 import { found } from "./hops.js";
 import * as reader from "./reader.js";
 
-const KINDS = {
-  value: "read in a passage", definition: "a definition", statement: "a statement", list: "a list",
-  steps: "steps", table: "a cell of a table", code: "code", yes: "yes or no", no: "yes or no",
-  facts: "from facts", story: "from a story", none: "no answer",
-};
 const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
 const SHOWN = 5; // pieces of evidence before "more"
 const ITEM = /^\s*(?:[-*+•◦▪‣–]|\(?(\d{1,4})[.)])\s+/;
@@ -21,9 +16,10 @@ function places(answer, item) {
   const words = best
     .filter((one) => one.evidence === item.id && one.start !== null)
     .map((one) => ({ start: one.start, end: one.end, name: "short" }));
-  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
-  const span = unit ? [unit.start, unit.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
-  return { span, words, quote };
+  const unit = answer.units.find((one) => one.evidence === item.id);
+  const shown = quote ?? unit;
+  const span = shown ? [shown.start, shown.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
+  return { span, words, quote, unit };
 }
 
 function confidence(answer) {
@@ -127,13 +123,6 @@ function sides(answer, open) {
   }));
 }
 
-/** The sentence of a piece of evidence that matters, or its beginning. */
-function excerpt(answer, item) {
-  const { span, words, quote } = places(answer, item);
-  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
-  return unit ? marked(unit.text, span[0], words) : shorten(item.text, 240);
-}
-
 /** A fact as its line, with its values marked where they answer. */
 function factItem(answer, item, number, open) {
   const value = item.text.split("\t").at(-1);
@@ -147,26 +136,18 @@ function factItem(answer, item, number, open) {
 
 function evidenceItem(answer, item, number, open) {
   if (item.kind === "fact") return factItem(answer, item, number, open);
+  const { quote, unit } = places(answer, item);
   const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
   const title = shorten(item.title || sourceName(item.source), 120);
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
       h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
-    answer.shown === "answer" && places(answer, item).quote ? null : h("p", { class: "text", dir: "auto" }, excerpt(answer, item)),
+    quote ? null : h("p", { class: "text", dir: "auto" }, unit?.text ?? shorten(item.text, 240)),
     item.copies.length ? h("p", { class: "quiet" }, `also in ${item.copies.map(copyName).join("; ")}`) : null);
 }
 
 function copyName(copy) {
   return [sourceName(copy.source), copy.place].filter(Boolean).join(", ");
-}
-
-function candidates(answer) {
-  const others = answer.kind === "facts" ? [] : answer.candidates.slice(answer.abstained ? 0 : 1, 8);
-  if (!others.length) return null;
-  return h("details", {}, h("summary", {}, "Other candidates"),
-    h("ol", { class: "plain candidates" }, others.map((one) =>
-      h("li", { "--weight": Math.max(0, Math.min(1, one.score)) },
-        h("span", { class: "text", dir: "auto" }, shorten(one.text, 160)), h("span", { class: "quiet" }, one.score.toFixed(2))))));
 }
 
 /** A link to the graph around what the answer's facts are about. */
@@ -228,12 +209,12 @@ export function show(given) {
       h("div", { class: title || answer.shown === "passage" ? "quotes" : "quotes large" }, before(answer), texts, plain ? h("p", { class: "text" }, plain) : null),
       answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
       answer.hops.length || !answer.abstained ? h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
-        h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)) : null,
+        h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)) : null,
       answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
       answer.notes.map((note) => h("p", { class: "quiet" }, note)),
       strong.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence")
         : answer.answer === null ? h("p", {}, "Nothing similar is stored.") : null,
-      list, more, factsLink(answer), details, candidates(answer)),
+      list, more, factsLink(answer), details),
   );
   announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);
 }
