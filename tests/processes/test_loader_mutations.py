@@ -10,4 +10,4 @@ _SAMPLES = samples()
 
 @pytest.mark.parametrize("name", sorted(_SAMPLES))
 def test_changed_files_are_read_or_named(name: str) -> None:
-    assert_survives(name, _SAMPLES[name], 5 * settings.default.max_examples)
+    assert_survives(name, _SAMPLES[name], 5 * settings().max_examples)
