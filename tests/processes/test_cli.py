@@ -21,9 +21,9 @@ from tests.conftest import EXAMPLES
 from tests.waiting import completed
 
 ANSWER_FIELDS = {
-    "question", "kind", "answer", "short", "quotes", "units", "carrying", "confidence", "abstained", "shown",
+    "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained", "shown",
     "contradiction", "candidates", "evidence", "hops", "model", "alignments", "unknown_words",
-    "unseen_relations", "experts", "notes", "elapsed_ms",
+    "unseen_relations", "experts", "notes", "elapsed_ms", "carrying",
 }  # fmt: skip
 EVIDENCE_FIELDS = {
     "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
