@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from memnet.reader.codes import NamedUnits
@@ -415,13 +416,8 @@ def _are_labelled(text: str, *some: Unit) -> bool:
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
     """Sorted numbers in runs without a gap."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    places = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    return [[number for _, number in run] for _, run in places]
 
 
 def _cut(text: str, whole: tuple[int, int], inside: tuple[int, int], limit: int) -> tuple[int, int]:
