@@ -3,8 +3,11 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 import pytest
@@ -13,13 +16,14 @@ from click.testing import CliRunner
 from memnet import Engine, Scope
 from memnet.cli import options
 from memnet.cli.main import memnet as group
+from memnet.cli.main import run as run_in_process
 from tests.conftest import EXAMPLES
 from tests.waiting import completed
 
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained", "shown",
     "contradiction", "candidates", "evidence", "hops", "model", "alignments", "unknown_words",
-    "unseen_relations", "experts", "notes", "elapsed_ms",
+    "unseen_relations", "experts", "notes", "elapsed_ms", "carrying",
 }  # fmt: skip
 EVIDENCE_FIELDS = {
     "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
@@ -28,13 +32,19 @@ EVIDENCE_FIELDS = {
 
 
 def run(*arguments: object, store: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line as a user does, in a process of its own."""
-    return completed(
-        [sys.executable, "-m", "memnet", *arguments],
-        given=given,
-        env={**os.environ, "MEMNET_STORE": str(store), "COLUMNS": "100"},
-        check=False,
-    )
+    """Run the command line as a process would, in this one."""
+    command = [*map(str, arguments)]
+    out, err = StringIO(), StringIO()
+    stdin = TextIOWrapper(BytesIO(given.encode()), encoding="utf-8")
+    environment = {"MEMNET_STORE": str(store), "COLUMNS": "100"}
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.dict(os.environ, environment),
+        patch("sys.stdin", stdin),
+    ):
+        code = run_in_process(command)
+    return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
