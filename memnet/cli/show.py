@@ -126,7 +126,8 @@ def _show_parts(console: Console, answer: Answer) -> None:
         short = ", ".join(one.text for one in answer.candidates)
         parts = [Part(short)]
     elif answer.shown == "answer" and answer.kind in ("value", "table", "yes", "no"):
-        short = (answer.short or "").capitalize() if answer.kind in ("yes", "no") else answer.short
+        short = answer.short or ""
+        short = short.capitalize() if answer.kind in ("yes", "no") else short
     if answer.shown == "answer" and answer.confidence is not None:
         sure = f"(confidence {answer.confidence:.2f}, {likelihood(answer.confidence)})"
     for part in [*parts, None]:

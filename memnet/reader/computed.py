@@ -311,10 +311,10 @@ class _Computation:
         if named and of_two and asks_whether(asked.question):
             shared = frozenset.intersection(*named.values())
             subject = min(named, key=lambda row: min(named[row] - shared, default=0))
-            shown = dict.fromkeys(rows if len(named) > 1 else [*first, subject])
-            said = "; ".join(self._said(row, column.header) for row in shown)
+            both = dict.fromkeys(rows if len(named) > 1 else [*first, subject])
+            said = "; ".join(self._said(row, column.header) for row in both)
             right = "yes" if first == [subject] else "no"
-            return None if len(named) > 2 else self._answer(right, said, column.header, shown)
+            return None if len(named) > 2 else self._answer(right, said, column.header, both)
         if len(first) > 1 and (len(first) == len(values) or not degree.superlative):
             return None  # none of them has more
         output = self._output(header, column, degree)

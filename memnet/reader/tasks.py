@@ -140,7 +140,7 @@ def _predicted(
     quotes = tuple(task.quotation for task in shown)
     support = tuple({one.item.slot.id: one.item for one in quotes}.values())
     text = kind if short is None else short
-    candidates = (Candidate(text=text, score=score),)
+    candidates = [Candidate(text=text, score=score)]
     if kind == "list":
-        candidates = tuple(slot_candidate(one.item.slot, one.start, one.end, 1.0) for one in quotes)
-    return Prediction(candidates, support, kind, quotes=quotes, short=text)
+        candidates = [slot_candidate(one.item.slot, one.start, one.end, 1.0) for one in quotes]
+    return Prediction(tuple(candidates), support, kind, quotes=quotes, short=text)

@@ -1,6 +1,7 @@
 """A store on PostgreSQL gives what one in a folder gives, call by call."""
 
 import json
+import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -322,7 +323,13 @@ def test_a_bundle_whose_rows_are_the_same_leaves_nothing_on_the_server(
         first, second = (json.loads(line)[1].encode() for line in data.splitlines()[:2])
         return data.replace(second, first)
 
-    bundle = _changed(tmp_path / "m.zip", "vector.jsonl", same_digest)
+    bundle = _changed(
+        tmp_path / "m.zip",
+        tmp_path / "changed.zip",
+        "vector.jsonl",
+        same_digest,
+        zipfile.ZIP_STORED,
+    )
     with pytest.raises(StoreError, match=r"can't be used .*digest") as raised:
         import_bundle(bundle, address, fingerprint="killed/16", dimension=killed.DIMENSION)
     assert "\n" not in str(raised.value)

@@ -60,7 +60,7 @@ def _answer(text: str | None, quoted: list[str], **fields: Any) -> Answer:
 def test_rows_are_told_from_text(part: str, pieces: list[list[str]]) -> None:
     start = _BOATS.index(part)
     found = pieces_of(_BOATS, "Boats", start, start + len(part))
-    rows = [[cell.text for cell in row] for one in found for row in one.rows or [[]]]
+    rows = [[cell.text for cell in row] for one in found for row in one.rows or ((),)]
     assert rows == pieces
     assert all(
         _BOATS[cell.start : cell.end] == cell.text
