@@ -242,9 +242,10 @@ def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> fl
 
 
 def slot_weights(config: HopConfig) -> list[float]:
-    """The untrained weight of each ``SlotFeature``."""
+    """The untrained weight of each ``SlotFeature``; slot and best unit share that of a cosine."""
     known = {
-        SlotFeature.UNIT: config.dense_weight,
+        SlotFeature.DENSE: config.dense_weight / 2,
+        SlotFeature.UNIT: config.dense_weight / 2,
         SlotFeature.LEXICAL: config.lexical_weight,
         SlotFeature.NAMED: config.question_symbol_weight,
     }
