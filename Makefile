@@ -5,7 +5,7 @@ DEMO := .demo
 
 PYTEST := pytest -q -n auto --dist worksteal
 
-.PHONY: demo test check nightly adapters coverage lint types contracts docs
+.PHONY: demo test check nightly adapters coverage static lint types mypy pyright contracts docs
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -40,10 +40,15 @@ demo: .venv/demo
 
 # Unit tests and the main job from end to end: no servers, browsers, kills or trainings.
 test: .venv/test
-	$(BIN)/$(PYTEST) --hypothesis-profile=quick tests/unit tests/models/test_main_job.py
+	$(BIN)/$(PYTEST) tests/unit tests/models/test_main_job.py
 
 # What a change must pass; CI runs it by .ci/run.
-check: lint types contracts docs coverage
+check: .venv/test
+	$(MAKE) -j 2 static
+	$(MAKE) coverage
+
+# All that runs no test; each part on one core.
+static: mypy pyright lint contracts docs
 
 # All that takes long, and each property on many more examples.
 nightly: .venv/test adapters
@@ -56,7 +61,7 @@ adapters: .venv/test
 # Each test that is not nightly, once, and how much of the code they reach.
 coverage: .venv/test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m $(PYTEST) --hypothesis-profile=check --ignore=tests/nightly tests
+	$(BIN)/coverage run -m $(PYTEST) --ignore=tests/nightly tests
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
@@ -64,8 +69,12 @@ lint: .venv/test
 	$(BIN)/ruff check memnet tests benchmarks docs examples
 	$(BIN)/ruff format --check memnet tests benchmarks docs examples
 
-types: .venv/test
+types: mypy pyright
+
+mypy: .venv/test
 	$(BIN)/mypy
+
+pyright: .venv/test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 contracts: .venv/test

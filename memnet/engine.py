@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
+from memnet.documents.greetings import greeted
 from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
@@ -57,6 +58,7 @@ from memnet.text.checks import (
     check_text,
     damaged_model_errors,
 )
+from memnet.text.citations import carrying
 from memnet.types import (
     Answer,
     Document,
@@ -440,7 +442,9 @@ class Engine:
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors(), self.questions.track():
-            return self.answerer.ask(question, hops, top_k, scope)
+            said = greeted(question, self.store.sources.all(namespace))
+            answer = said or self.answerer.ask(question, hops, top_k, scope)
+        return answer.model_copy(update={"carrying": carrying(answer)})
 
     def ask_many(
         self,

@@ -156,6 +156,18 @@ class Word(Value):
     """Its share in what speaks for its unit, 0..1."""
 
 
+class Cell(Value):
+    """A cell of a table; ``text`` is ``source_text[start:end]``."""
+
+    header: str
+    """Of its column; empty without one."""
+    text: str
+    start: int
+    end: int
+    answers: bool = False
+    """Whether it is the short answer, or holds it."""
+
+
 class Quote(Value):
     """A piece of a source that is shown as the answer; ``text`` is ``source_text[start:end]``."""
 
@@ -169,6 +181,8 @@ class Quote(Value):
     """How much the last hop, which reads inside the passages, attended to it, 0..1."""
     words: tuple[Word, ...] = ()
     """Those of its words that speak most for it, in the order of the text."""
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    """Where it is a piece of a table: its rows, without that of headers."""
 
 
 class ExpertWeight(Value):
@@ -203,8 +217,9 @@ class Answer(Value):
     "none": no answer."""
     answer: str | None
     """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``,
-    after what was computed from them; None when the memory does not hold the answer. A list with
-    marks and steps are whole, up to 1,500 characters."""
+    after what was computed from them; None when the memory does not hold the answer, but for a
+    greeting, to which it says what can be asked about. A list with marks and steps are whole, up
+    to 1,500 characters."""
     short: str | None = None
     """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
     told or said in a conversation, "yesterday" and the like are the day: "7 May 2023". Of a list of
@@ -229,6 +244,10 @@ class Answer(Value):
     """Best first. Of the kind "facts" the whole set of values."""
     evidence: tuple[Evidence, ...]
     """Best first."""
+    carrying: tuple[int, ...] = ()
+    """Ids of the evidence that matters: what is quoted, and what a hop attended to at least half as
+    much as to what it attended to most; of no answer, what has anything to do with the question.
+    ``Engine.ask`` sets it."""
     hops: tuple[Hop, ...]
     alignments: tuple[Alignment, ...] = ()
     """For each word of an answer of the kind "story"."""
@@ -255,7 +274,7 @@ class Answer(Value):
 
     def _repr_html_(self) -> str:
         """The answer for a notebook, its value bold where it is one, with its quotes."""
-        if self.shown == "nothing" or self.answer is None:
+        if self.answer is None:
             return f"<p>{escape(self.question)}</p><p>The memory does not hold the answer.</p>"
         text, value = escape(self.answer), escape(self.short or "")
         if self.shown == "answer" and value:

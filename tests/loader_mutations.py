@@ -33,6 +33,8 @@ _TEXTS = {
     "slack.json": '[{"type": "message", "ts": "1709300000.1", "user": "U1", "text": "<@U1> hi"}]',
     "chat.txt": "12/03/2024, 14:05 - Ann: See you at 5\n12/03/2024, 14:06 - Ben: Fine\n" * 3,
     "code.rs": "/// Lamps.\nfn light() {\n\n}\n",
+    "lamps.xml": "<a><title>b</title><c d='1'><e>f</e></c><c d='2'><e>g</e></c>"
+    "<p>h <i>j</i></p></a>",
     "lamps.toml": "# All.\n[red]\noil = 3\n",
 }
 

@@ -1,36 +1,52 @@
 """Answers, hops and statements for people, on a terminal or in a pipe."""
 
-import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.output import collapse_spaces, shorten, show_note, source_name, text_line
+from memnet.cli.output import collapse_spaces, show_note, source_name, text_line
 from memnet.errors import one_line
-from memnet.text.citations import NOT_SURE
+from memnet.text.citations import (
+    MAX_NEAREST,
+    NOT_SURE,
+    Part,
+    carrying,
+    heading,
+    likelihood,
+    parts_of,
+)
 from memnet.text.dates import local_time
-from memnet.text.english import overlapping, query_terms, sentences
-from memnet.types import Answer, Candidate, Change, Eviction, Evidence, Quote, SlotWeight, Statement
+from memnet.text.english import query_terms, units
+from memnet.types import (
+    Answer,
+    AnswerKind,
+    Change,
+    Eviction,
+    Evidence,
+    Quote,
+    SlotWeight,
+    Statement,
+)
 
 _NOTHING = "Nothing similar is stored."
 _MAX_EVIDENCE = 5
 _MAX_WEIGHTS = 5
 _BAR_WIDTH = 10
 _INDENT = "      "
-_MAX_LINES = 2  # lines of a sentence; a longer one is cropped around the answer
-_SLACK = 12  # characters that wrapping between words and the ellipses may cost
-_MIN_SOURCE = 16  # characters of a source that are shown beside a long title or fact
+_MAX_LINES = 2  # lines of a sentence
+_SLACK = 12  # characters that wrapping between words may cost
 # Width of lines in a file or a pipe: their readers need whole ids and texts.
 _UNLIMITED = 100_000
+_ITEM = re.compile(r" {0,20}(?:[-*+•◦▪‣–]|\(?\w{1,3}[.)]) +")
 _CHANGED: dict[Change, str] = {
     "supersede": "superseded", "correct": "corrected", "end": "ended",
     "contradict": "contradicted",
 }  # fmt: skip
-
-_Span = tuple[int, int]
 
 
 def make_console() -> Console:
@@ -62,7 +78,7 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
     """
     for note in answer.notes:
         show_note(f"Note: {note}.")
-    _show_result(make_console(), answer)
+    _show_result(make_console(), answer, explained)
     if explained:
         explain(answer)
 
@@ -77,43 +93,117 @@ def explain(answer: Answer) -> None:
     show_hops(answer)
 
 
-def _show_result(console: Console, answer: Answer) -> None:
-    shown: list[Candidate] = []
+def _show_result(console: Console, answer: Answer, explained: bool) -> None:
+    values: list[str] = []
+    ids = carrying(answer)
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
     elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
-        console.print("Nearest to the question:" if answer.evidence else _NOTHING)
-    elif answer.shown == "passage":
-        console.print(f"{NOT_SURE}:")
-        console.print(_answer_text(console, answer, shown))
+        console.print("Nearest to the question:" if ids or explained else _NOTHING)
     else:
-        shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
-        line = _answer_text(console, answer, shown)
-        if answer.confidence is not None:
-            line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
-        console.print(line)
+        if answer.shown == "passage":
+            console.print(f"{NOT_SURE}:")
+        else:
+            best = answer.candidates if answer.kind == "facts" else answer.candidates[:1]
+            values = [one.text for one in best]
+        _show_parts(console, answer)
     if answer.unseen_relations:
         relations = ", ".join(answer.unseen_relations)
         console.print(f"The model {answer.model} was not trained on these relations: {relations}.")
-    # "yes" and "no" are not quotations.
-    marked = [] if answer.kind in ("yes", "no") else shown
     quoted = {quote.evidence for quote in answer.quotes}
-    for number, item in enumerate(answer.evidence[:_MAX_EVIDENCE], start=1):
-        show_evidence(console, number, item, answer.question, marked, item.id in quoted)
+    most = _MAX_EVIDENCE if answer.shown == "answer" else MAX_NEAREST
+    for number, item in enumerate(answer.evidence, start=1):
+        if explained or item.id in ids[:most]:
+            show_evidence(console, number, item, answer.question, values, item.id in quoted)
 
 
-def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -> Text:
-    """The answer with its short form marked, if it has one; of facts all values."""
-    if answer.kind == "facts" or answer.answer is None:
-        return Text(text_line(", ".join(one.text for one in shown)), style="bold")
-    text = "\n".join(text_line(line) for line in answer.answer.split("\n") if line.strip())
-    short = text_line(answer.short or "")
-    start = text.find(short) if answer.kind == "value" and short != text else -1
+def _show_parts(console: Console, answer: Answer) -> None:
+    """The answer with its short form and the cells that answer marked; of facts all values."""
+    parts, sure, short, text = parts_of(answer), "", "", ""
+    if answer.kind == "facts":
+        short = ", ".join(one.text for one in answer.candidates)
+        parts = [Part(short)]
+    elif answer.shown == "answer" and answer.kind in ("value", "table", "yes", "no"):
+        short = (answer.short or "").capitalize() if answer.kind in ("yes", "no") else answer.short
+    if answer.shown == "answer" and answer.confidence is not None:
+        sure = f"(confidence {answer.confidence:.2f}, {likelihood(answer.confidence)})"
+    for part in [*parts, None]:
+        if part is not None and not part.headers:
+            text += part.text
+            continue
+        lines = [_line_of(line, answer.kind) for line in text.split("\n") if line.strip()]
+        for line in lines:
+            last = sure if line is lines[-1] else ""
+            item = _ITEM.match(line.plain)
+            indent = item.end() if item else 0
+            _print_hanging(console, line[:indent], _marked(console, line[indent:], short), last)
+        if lines:
+            sure = short = text = ""
+        if part is not None:
+            print_table(console, _rows_table(console, part))
+    if sure:
+        console.print(sure)
+
+
+def _line_of(line: str, kind: AnswerKind) -> Text:
+    """A line of an answer; one of code keeps its indentation."""
+    indent = line[: len(line) - len(line.lstrip())].expandtabs() if kind == "code" else ""
+    return Text(indent + text_line(line))
+
+
+def _marked(console: Console, line: Text, short: str | None) -> Text:
+    """A line with the first occurrence of a short answer marked; alone it is bold without signs."""
+    short = text_line(short or "")
+    start, end = line.plain.find(short), line.plain.find(short) + len(short)
     if start < 0 or not short:
-        return Text(text, style="bold" if answer.shown == "answer" else "")
-    return Text.assemble(text[:start], _mark(console, short), text[start + len(short) :])
+        return line
+    alone = len(line.plain) == len(short)
+    mark = Text(short, style="bold") if alone else _mark(console, short)
+    return Text.assemble(line[:start], mark, line[end:])
+
+
+def _print_hanging(console: Console, sign: Text, line: Text, last: str = "") -> None:
+    """Print a line after a sign, below which it wraps; ``last`` follows and is never broken."""
+    indent = " " * sign.cell_len
+    lines = line.wrap(console, max(1, console.width - len(indent))) or [line]
+    for wrapped in lines:
+        wrapped.rstrip()
+        fits = last and sign.cell_len + wrapped.cell_len + 2 + len(last) <= console.width
+        if wrapped is lines[-1] and fits:
+            wrapped.append(f"  {last}")
+            last = ""
+        console.print(sign.append_text(wrapped), no_wrap=True)
+        sign = Text(indent)
+    if last:
+        console.print(last)
+
+
+def _rows_table(console: Console, part: Part) -> Table:
+    """Rows under their headers; of one row that is too wide, each cell on a line."""
+    lines = [
+        [
+            Text("") if cell is None
+            else _mark(console, text_line(cell.text)) if cell.answers
+            else Text(text_line(cell.text))
+            for cell in row
+        ]
+        for row in part.rows
+    ]  # fmt: skip
+    headers = [Text(text_line(one)) for one in part.headers]
+    widths = [max(one.cell_len for one in column) for column in zip(headers, *lines, strict=True)]
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
+    if len(lines) == 1 and sum(widths) + 2 * len(widths) > console.width:
+        table.show_header, table.box = False, None
+        for header, text in zip(headers, lines[0], strict=True):
+            table.add_row(header, text)
+        return table
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
 def show_evidence(
@@ -121,146 +211,44 @@ def show_evidence(
     number: int,
     item: Evidence,
     question: str,
-    answers: Sequence[Candidate],
+    values: Collection[str] = (),
     quoted: bool = False,
 ) -> None:
-    """Print one piece of evidence under its number, with the answers marked.
+    """Print one piece of evidence under its number: a fact with its value marked if it answers.
 
-    Without an answer in it the sentence closest to the question is shown; of one that the answer
-    quotes already (``quoted``) only the place.
+    Of a passage the sentence closest to the question is shown, or only the place where the answer
+    quotes it already (``quoted``).
     """
-    lead = f"  [{number}] hop {item.hop}  "
-    found = _find_answer(item, answers)
-    if item.kind == "fact":
-        whole = (0, len(item.text))
-        text = _highlight(console, item.text, whole, whole, found)
-        source = _fact_source(item)
-        left = console.width - len(lead) - text.cell_len - len(" ()")
-        if left >= min(len(source), _MIN_SOURCE):
-            console.print(Text(lead).append_text(text).append(f" ({_shorten_start(source, left)})"))
-            return
-    room = _MAX_LINES * (console.width - len(_INDENT)) - _SLACK
-    sentence = _sentence(item, found, question)
-    shown = _crop(sentence, found, item.text, max(room, _SLACK))
-    heading = Text(f"{lead}{_heading(item, console.width - len(lead))}")
-    console.print(heading, overflow="ellipsis", no_wrap=True)
+    place = Text(heading(item, source_name(item.source)))
+    value = next((one for one in values if one and item.kind == "fact" and _ends(item, one)), None)
+    if value is not None:
+        end = len(text_line(item.text))
+        mark = _mark(console, text_line(value))
+        place = Text.assemble(place[: end - len(text_line(value))], mark, place[end:])
+    _print_hanging(console, Text(f"  [{number}] hop {item.hop}  "), place)
     if item.copies:
         others = "; ".join(_place(copy.source, copy.place) for copy in item.copies)
-        line = f"{_INDENT}also in {others}"
-        console.print(Text(line), overflow="ellipsis", no_wrap=True)
-    if quoted:
-        return
-    text = _highlight(console, item.text, sentence, shown, found)
-    for wrapped in text.wrap(console, max(1, console.width - len(_INDENT))):
-        wrapped.rstrip()
-        console.print(Text(_INDENT).append_text(wrapped), no_wrap=True, overflow="ellipsis")
+        _print_hanging(console, Text(_INDENT), Text(f"also in {others}"))
+    if item.kind == "passage" and not quoted:
+        nearest = Text(text_line(_nearest(item, question)))
+        nearest.truncate(_MAX_LINES * (console.width - len(_INDENT)) - _SLACK, overflow="ellipsis")
+        _print_hanging(console, Text(_INDENT), nearest)
 
 
-def _fact_source(item: Evidence) -> str:
-    """Source and place: a fact has no title that the place could follow."""
-    return _place(item.source, item.place)
+def _ends(fact: Evidence, value: str) -> bool:
+    before = fact.text.removesuffix(value)
+    return len(before) < len(fact.text) and not before[-1:].isalnum()
+
+
+def _nearest(item: Evidence, question: str) -> str:
+    """The piece of a passage that shares most words with the question."""
+    pieces = [item.text[one.start : one.end] for one in units(item.text)]
+    asked = set(query_terms(question))
+    return max(pieces, key=lambda one: len(asked & set(query_terms(one))), default=item.text)
 
 
 def _place(source: str, place: str | None) -> str:
     return ", ".join(filter(None, (source_name(source), one_line(place or ""))))
-
-
-def _heading(item: Evidence, width: int) -> str:
-    """Title, place and source within a width; a long source loses its first folders."""
-    if item.kind == "fact":
-        return _shorten_start(_fact_source(item), width)
-    source, title = source_name(item.source), one_line(" ".join(item.title.split()))
-    place = one_line(item.place or "")
-    if title.endswith(place) or f" > {place}" in title:  # the headings, which the title has
-        place = ""
-    elif place.startswith(f"{title} > "):  # a section of several that share the slot
-        title = ""
-    if not title and not place:
-        return _shorten_start(source, width)
-    between = len(" ()")
-    least = min(_MIN_SOURCE, width // 2)
-    whole = ", ".join(filter(None, (title, place)))
-    source = _shorten_start(source, max(width - between - len(whole), least))
-    max_length = max(1, width - between - len(source))
-    if title and place and len(whole) > max_length:
-        # The title is cut before the place, which is shorter and says more.
-        room = max(max_length // 2, max_length - len(title) - len(", "))
-        place = _shorten_start(place, room, " > ")
-        title = shorten(title, max(1, max_length - len(place) - len(", ")))
-        whole = f"{title}, {place}"
-    return f"{shorten(whole, max_length)} ({source})"
-
-
-def _shorten_start(path: str, max_length: int, separator: str = os.sep) -> str:
-    """A path without its first parts, or a name without its start, where it is too long."""
-    if len(path) <= max_length:
-        return path
-    end = path[len(path) - max(1, max_length) + 1 :]
-    return f"…{end[max(0, end.find(separator)) :]}"
-
-
-def _find_answer(item: Evidence, answers: Sequence[Candidate]) -> _Span | None:
-    """The span of the first answer that the evidence holds as whole words; at the end of a fact.
-
-    Where the answer was read in this evidence, it is the span that was read.
-    """
-    for read in answers:
-        if read.evidence == item.id and read.start is not None and read.end is not None:
-            return read.start - item.start, read.end - item.start
-        answer = read.text
-        start = item.text.rfind(answer) if item.kind == "fact" else item.text.find(answer)
-        while start >= 0 and answer.strip():
-            end = start + len(answer)
-            if not _is_inside_word(item.text, start) and not _is_inside_word(item.text, end):
-                return start, end
-            start = -1 if item.kind == "fact" else item.text.find(answer, start + 1)
-    return None
-
-
-def _is_inside_word(text: str, offset: int) -> bool:
-    return text[max(0, offset - 1) : offset].isalnum() and text[offset : offset + 1].isalnum()
-
-
-def _sentence(item: Evidence, found: _Span | None, question: str) -> _Span:
-    """The sentence with the answer, else the one that shares most words with the question."""
-    spans = sentences(item.text) if item.kind == "passage" else []
-    if not spans:
-        return 0, len(item.text)
-    if found is not None:
-        inside = [found, *overlapping(spans, *found)]
-        return min(start for start, _ in inside), max(end for _, end in inside)
-    asked = set(query_terms(question))
-    return max(spans, key=lambda span: len(asked & set(query_terms(item.text[slice(*span)]))))
-
-
-def _crop(sentence: _Span, found: _Span | None, text: str, max_length: int) -> _Span:
-    """At most ``max_length`` characters around the answer, or of the start, cut between words."""
-    first, last = sentence
-    if last - first <= max_length:
-        return sentence
-    focus = found or (first, first)
-    end = min(last, max(first + max_length, sum(focus) // 2 + max_length // 2))
-    start = max(first, end - max_length)
-    if start > first:
-        start = text.find(" ", start, max(start, focus[0])) + 1 or start
-    if end < last:
-        space = text.rfind(" ", max(start + 1, focus[1]), end)
-        end = end if space < 0 else space
-    return start, end
-
-
-def _highlight(
-    console: Console, text: str, sentence: _Span, shown: _Span, found: _Span | None
-) -> Text:
-    """The shown part of a sentence as one line, with the answer bold or between asterisks."""
-    (start, end), inside = shown, found or (shown[1], shown[1])
-    first, last = max(start, inside[0]), min(end, inside[1])
-    before = ("…" if start > sentence[0] else "") + collapse_spaces(text[start:first])
-    line = Text(before)
-    if found is not None and first < last:
-        line.append(_mark(console, text_line(text[first:last])))
-        line.append(collapse_spaces(text[last:end]))
-    return line.append("…" if end < sentence[1] else "")
 
 
 def show_found(query: str, evidence: Sequence[Evidence]) -> None:
@@ -269,7 +257,7 @@ def show_found(query: str, evidence: Sequence[Evidence]) -> None:
     if not evidence:
         console.print(_NOTHING)
     for number, item in enumerate(evidence, start=1):
-        show_evidence(console, number, item, query, ())
+        show_evidence(console, number, item, query)
 
 
 def show_hops(answer: Answer) -> None:

@@ -2,12 +2,13 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import chain
 
-from memnet.config import Config
+from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
-from memnet.documents.dated import DatedMessage, as_stored, dated_messages, with_days_as_spans
+from memnet.documents.dated import as_stored, dated_messages, with_days_as_spans
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent, without_asides
@@ -17,10 +18,10 @@ from memnet.documents.versions import weigh_versions
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader
+from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.spans import Reader
+from memnet.reader.rows import pieces_of
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -28,7 +29,7 @@ from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
-from memnet.types import Answer, Evidence, Quote, Word
+from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
 
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
@@ -38,6 +39,9 @@ _MIN_SUPPORT = 0.5
 # Share of the most attention, and cosine, below both of which a slot is no evidence. Of the gold
 # passages of 90 multi-hop questions 97.2 % are among the first ten with and without it.
 _LEAST, _UNLIKE = 0.002, 0.3
+# Share of the most attention below which a passage is not read. Of 152 questions about four manuals
+# 149 were answered from others, and a sixth of the reading is saved.
+_LEAST_READ = 0.05
 
 
 class TextAnswers:
@@ -113,7 +117,11 @@ class TextAnswers:
             answer=None if answer is None else prediction.shown,
             short=None if answer is None or not promised else prediction.short,
             shown="answer" if promised else "passage",
-            quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
+            quotes=tuple(
+                piece
+                for one in (() if answer is None else prediction.quotes)
+                for piece in _in_pieces(one, answer if promised else None)
+            ),
             units=tuple(map(_public, prediction.attended)),
             confidence=prediction.confidence,
             abstained=abstained,
@@ -190,9 +198,8 @@ class TextAnswers:
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            loaded = self._reader.load(self._config.answer.tokens, self._threads)
-            reader = None if loaded is None else loaded.reader
-            by_facts = read_facts(question, facts, reader, self._config.answer)
+            loaded = self._load()
+            by_facts = read_facts(question, facts, loaded and loaded.reader, self._config.answer)
         # Facts about what the question names need no passage beside them: they are a whole set.
         subjects = {normalise(item.slot.title) for item in by_facts.support}
         named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
@@ -203,115 +210,146 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        rest = passages[count:]
-        passages = [*first, *rest]
         rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = self._judged(read_cells(text, terms, rows, self._passages_of))
-        read = self._read(question, passages, retrieval)
-        if asides and not read.promised:
-            passages = [*sorted([*first, *asides], key=lambda item: -item.attention), *rest]
-            again = self._read(question, passages, retrieval)
-            read = again if again.promised or read.abstained else read
-        if others and read.abstained:
-            read = self._read(question, [*first, *others, *rest], retrieval)
-        for versions in undecided:
-            read = self._with_other_version(question, read, versions, retrieval)
+        by_cell = read_cells(text, terms, rows, self._passages_of)
+        if by_cell.candidates:
+            by_cell = self._judged(by_cell)
+        least = _LEAST_READ * max(item.attention for item in first)
+        rest = [item for item in first if item.attention < least] + passages[count:]
+        first = [item for item in first if item.attention >= least]
+        read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
         return retrieval, ranked, choose([read, by_cell, by_facts])
 
-    def _judged(self, by_cell: Prediction) -> Prediction:
-        settings = self._config.answer
-        loaded = self._reader.load(settings.tokens, self._threads) if by_cell.candidates else None
-        calibration = None if loaded is None else loaded.calibration
-        return judged(by_cell, calibration, settings.threshold, settings.answer_threshold)
+    def _load(self) -> LoadedReader | None:
+        return self._reader.load(self._config.answer.tokens, self._threads)
 
-    def _with_other_version(
-        self,
-        question: Question,
-        read: Prediction,
-        versions: Sequence[RankedSlot],
-        retrieval: Retrieval,
-    ) -> Prediction:
-        """A prediction by one of several versions, with what another one says instead.
-
-        Nothing says which of them holds: both are shown, and neither as the answer.
-        """
-        if read.abstained or not read.quotes or read.short is None:
-            return read
-        own = read.quotes[0].item.slot.id
-        if own not in {item.slot.id for item in versions}:
-            return read
-        for item in versions:
-            if item.slot.id != own:
-                other = self._read(question, [item], retrieval)
-                if other.short is not None and normalise(other.short) != normalise(read.short):
-                    both = (*read.quotes[:1], *other.quotes[:1])
-                    support = (*read.support[:1], *other.support[:1])
-                    return read._replace(quotes=both, support=support, promised=False)
-        return read
+    def _judged(self, prediction: Prediction, supported: bool = True) -> Prediction:
+        """A prediction by its confidence; one that is not ``supported`` needs more of it."""
+        settings, loaded = self._config.answer, self._load()
+        calibration, threshold = loaded and loaded.calibration, settings.threshold
+        if not supported:
+            needed = math.inf if calibration is None else settings.unsupported_threshold
+            threshold = max(threshold, needed)
+        return judged(prediction, calibration, threshold, settings.answer_threshold)
 
     def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
         """The first passages of a slot's source."""
         return self._store.passages_of(slot.source, slot.namespace, limit)
 
     def _read(
-        self, question: Question, passages: Sequence[RankedSlot], retrieval: Retrieval
-    ) -> Prediction:
-        text = question.text
-        settings = self._config.answer
-        first = passages[: settings.passages]
-        supported = max(item.similarity for item in first) >= settings.support_floor
-        loaded = self._reader.load(settings.tokens, self._threads)
-        if loaded is None:
-            if not supported:
-                return Prediction()
-            found = rank_sentences(text, first, settings)[: settings.passages]
-            [own] = (item for item in first if item.slot.id == found[0].evidence)
-            start = (found[0].start or 0) - own.slot.start
-            shown = quote_around(own, start, start + len(found[0].text))
-            return Prediction(found, (own,), "statement", quotes=shown)
-        dated = dated_messages(question, passages)
-        passages = [
-            dated[item.slot.id].read if item.slot.id in dated else item for item in passages
-        ]
-        prediction = self._read_spans(text, passages, loaded.reader, retrieval, dated)
-        by_tasks = read_tasks(text, passages, prediction, loaded.reader)
-        if by_tasks.candidates:
-            return by_tasks
-        threshold = settings.threshold
-        if not supported:
-            needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
-            threshold = max(threshold, needed)
-        return judged(prediction, loaded.calibration, threshold, settings.answer_threshold)
-
-    def _read_spans(
         self,
-        text: str,
-        passages: Sequence[RankedSlot],
-        reader: Reader,
+        question: Question,
+        apart: Sequence[Sequence[RankedSlot]],
+        undecided: Sequence[Sequence[RankedSlot]],
+        rest: Sequence[RankedSlot],
         retrieval: Retrieval,
-        dated: Mapping[int, DatedMessage],
     ) -> Prediction:
-        """Read the best passages, and those that parts of the question and comparisons lead to."""
-        first = passages[: self._config.answer.passages]
+        """What is read in passages.
+
+        The network reads all that may be needed once. ``apart`` are the passages that are looked at
+        first, what speakers say of themselves, and other versions: these count where the first do
+        not answer. To parts of the question the ``rest`` may answer, too.
+        """
+        text, settings = question.text, self._config.answer
+        loaded = self._load()
+        supported = max(item.similarity for item in apart[0]) >= settings.support_floor
+        if loaded is None:
+            return _best_sentence(text, apart[0], settings) if supported else Prediction()
+        reader = loaded.reader
+        dated = dated_messages(question, [*chain.from_iterable(apart), *rest])
+        first, asides, others, rest = (
+            [dated[item.slot.id].read if item.slot.id in dated else item for item in some]
+            for some in (*apart, rest)
+        )
+        read = [*first, *asides, *others]
+        places = {item.slot.id: place for place, item in enumerate(read)}
         # The network reads on other threads, while this one looks for parts of the question.
-        reading = in_background(reader.read, text, [item.passage for item in first])
+        reading = in_background(reader.read, text, [item.passage for item in read])
         resolved: list[Resolved] = []
         further = compared = None
-        if self._config.answer.rules:
-            resolved = answer_parts(text, passages, reader, retrieval)
+        if settings.rules:
+            resolved = answer_parts(text, [*first, *rest], reader, retrieval)
             if resolved:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
-            compared = english.compare(text, passages, reader, retrieval.look_up)
-        found = with_days_as_spans(reading.result(), first, dated)
-        prediction = predict_spans(
-            text, first, found, resolved, further, compared, self._config.answer.rules,
-            retrieval.beside,
+            compared = english.compare(text, [*first, *rest], reader, retrieval.look_up)
+
+        def look_at(some: Sequence[RankedSlot]) -> Prediction:
+            chosen = [places[item.slot.id] for item in some]
+            some = [read[place] for place in chosen]
+            found = with_days_as_spans(reading.result().of(chosen), some, dated)
+            prediction = predict_spans(
+                text, some, found, resolved, further, compared, settings.rules, retrieval.beside
+            )
+            asked = resolved[-1].question if resolved else text
+            prediction = prediction if compared else read_alone(asked, prediction, reader)
+            prediction = as_stored(prediction, dated)
+            by_tasks = read_tasks(text, [*some, *rest], prediction, reader)
+            return by_tasks if by_tasks.candidates else self._judged(prediction, supported)
+
+        prediction = look_at(first)
+        if asides and not prediction.promised:
+            again = look_at(sorted([*first, *asides], key=lambda item: -item.attention))
+            prediction = again if again.promised or prediction.abstained else prediction
+        if others and prediction.abstained:
+            prediction = look_at([*first, *others])
+        for versions in undecided:
+            prediction = _with_other_version(prediction, versions, look_at)
+        return prediction
+
+
+def _best_sentence(text: str, passages: Sequence[RankedSlot], settings: AnswerConfig) -> Prediction:
+    found = rank_sentences(text, passages, settings)[: settings.passages]
+    [own] = (item for item in passages if item.slot.id == found[0].evidence)
+    start = (found[0].start or 0) - own.slot.start
+    shown = quote_around(own, start, start + len(found[0].text))
+    return Prediction(found, (own,), "statement", quotes=shown)
+
+
+def _with_other_version(
+    read: Prediction,
+    versions: Sequence[RankedSlot],
+    look_at: Callable[[Sequence[RankedSlot]], Prediction],
+) -> Prediction:
+    """A prediction by one of several versions, with what another one says instead.
+
+    Nothing says which of them holds: both are shown, and neither as the answer.
+    """
+    own = read.quotes[0].item.slot.id if read.quotes else None
+    if read.abstained or read.short is None or own not in {item.slot.id for item in versions}:
+        return read
+    for other in (look_at([item]) for item in versions if item.slot.id != own):
+        if other.short is not None and normalise(other.short) != normalise(read.short):
+            both = (*read.quotes[:1], *other.quotes[:1])
+            support = (*read.support[:1], *other.support[:1])
+            return read._replace(quotes=both, support=support, promised=False)
+    return read
+
+
+def _in_pieces(quotation: Quotation, answer: Candidate | None) -> Iterator[Quote]:
+    """A quotation, rows of tables apart from what stands above and below them."""
+    slot = quotation.item.slot
+    pieces = pieces_of(slot.text, slot.title, quotation.start, quotation.end)
+    if not any(piece.rows for piece in pieces):
+        yield _public(quotation)
+        return
+    at = answer.start if answer is not None and answer.evidence == slot.id else None
+    for piece in pieces:
+        words = tuple(one for one in quotation.words if piece.start <= one.start < piece.end)
+        own = _public(quotation._replace(start=piece.start, end=piece.end, words=words))
+        rows = tuple(
+            tuple(
+                Cell(
+                    header=one.header, text=one.text, start=start, end=end,
+                    answers=at is not None and start <= at < end,
+                )
+                for one in row
+                for start, end in [(slot.start + one.start, slot.start + one.end)]
+            )
+            for row in piece.rows
         )  # fmt: skip
-        asked = resolved[-1].question if resolved else text
-        prediction = prediction if compared else read_alone(asked, prediction, reader)
-        return as_stored(prediction, dated)
+        yield own.model_copy(update={"rows": rows})
 
 
 def _public(quotation: Quotation) -> Quote:

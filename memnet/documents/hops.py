@@ -23,7 +23,7 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
-from memnet.reader.contents import Entries, asks_for_contents
+from memnet.reader.contents import asks_for_contents, entries_of
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
 from memnet.reader.spans import Reader
@@ -326,7 +326,7 @@ class Retrieval:
         if asks_for_contents(self._question.text):
             return list(ranked)
         entries = {
-            item.slot.id: Entries(item.slot.title, item.slot.text)
+            item.slot.id: entries_of(item.slot.title, item.slot.text)
             for item in ranked
             if item.slot.kind == "passage" and not item.slot.has_usage
         }

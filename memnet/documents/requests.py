@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
+from memnet.reader.sequences import is_heading
+from memnet.text.english import units
 from memnet.text.names import stems
 
 _REQUEST = re.compile(
     r"(?:please |can you |could you ){0,2}(?:tell (?:me|us) (?:more |something )?(?:about|of)"
+    r"|show (?:me|us)?"
     r"|what do (?:you|we) know (?:about|of)|what is there (?:about|on)|summari[sz]e|describe"
     r"|(?:which|what) (?:documents?|files?|notes?|texts?) "
     r"(?:(?:talk|speak|say something|are|is) (?:about|of)|mentions?|discuss(?:es)?|deals? with))"
@@ -18,7 +21,7 @@ _REQUEST = re.compile(
 )
 _LETTERS = 5
 _READ = 5  # Slots that are looked at, best first
-_MAX_CHARACTERS = 300
+_MAX_CHARACTERS = 700
 
 
 def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -> Prediction:
@@ -28,7 +31,8 @@ def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -
     them on, or the fact; they are a passage and no answer.
     """
     request = _REQUEST.match(" ".join(text.split()))
-    if request is None or not (prediction.abstained or not prediction.candidates):
+    answers = prediction.candidates and prediction.promised and not prediction.abstained
+    if request is None or answers:
         return prediction
     wanted = stems(request[1], _LETTERS)
     for item in ranked[:_READ]:
@@ -45,13 +49,15 @@ def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -
 
 
 def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:
-    """Where the quotation stands: whole sentences as long as they fit."""
+    """Where the quotation stands: whole sentences and rows as long as they fit."""
     if item.slot.kind != "passage":
         return 0, len(item.slot.text)
-    spans = item.sentence_spans
-    told = (one for one in spans if wanted & stems(item.slot.text[slice(*one)], _LETTERS))
-    start, end = next(told, spans[0] if spans else (0, len(item.slot.text)))
-    for first, last in spans:
-        if first > start and last - start <= _MAX_CHARACTERS:
-            end = last
+    text, own = item.slot.text, units(item.slot.text)
+    titled = wanted <= stems(item.slot.title.rpartition(" > ")[2], _LETTERS)
+    told = (one for one in own if titled or wanted & stems(text[one.start : one.end], _LETTERS))
+    start, end, _ = next(told, own[0] if own else (0, len(text), ""))
+    for one in own:
+        if one.start > start and (is_heading(text, one) or one.end - start > _MAX_CHARACTERS):
+            break
+        end = max(end, one.end)
     return start, min(end, start + _MAX_CHARACTERS)

@@ -2,7 +2,10 @@
 
 import re
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
+from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.storage import MemoryStore, Scope
 from memnet.text.english import NOT_NAMES, query_terms
 from memnet.text.names import edits, normalise
@@ -18,9 +21,9 @@ _CAPITALISED = re.compile(r"\b[A-Z]\w+")
 def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
     """A question as a memory is searched for it, within ``reading``; what reads it takes ``text``.
 
-    A word that stands nowhere in the memory becomes one of it that is one edit away and has its
-    first letter, the most frequent one; "Ida" becomes "Ida Morrow" where facts are about her and
-    about no other Ida.
+    A word that stands neither in the memory nor in the vocabulary of the encoder becomes one of it
+    that is one edit away and has its first letter, the most frequent one; "Ida" becomes "Ida
+    Morrow" where facts are about her and about no other Ida.
     """
     words = query_terms(text)
     known = store.search_terms(words, _MAX_SLOTS)
@@ -29,6 +32,7 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
         for word in words
         if word in known and not len(known[word]) and word.isascii() and word.isalpha()
         and _MIN_LETTERS <= len(word) <= _MAX_LETTERS
+        and _vocabulary().token_to_id(word) is None  # a word of English is none
     ]  # fmt: skip
     for word in sorted(unknown, key=len, reverse=True)[:_MAX_MENDED]:
         close = sorted(one for one in edits(word) if one[0] == word[0] and one.isalpha())
@@ -37,6 +41,11 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
         if best and counts[best]:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
     return _with_whole_names(text, store, scope)
+
+
+@cache
+def _vocabulary() -> Any:
+    return load_tokenizer(checked_folder())
 
 
 def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:

@@ -132,15 +132,14 @@ def _are_versions(one: RankedSlot, other: RankedSlot, asked: set[str]) -> bool:
     "The green pump lifts 9 m" and "The red pump lifts 7 m" are no versions to one who asks for the
     red pump.
     """
-    words, others = (set(item.normalised_text.split()) for item in (one, other))
-    shorter = min(len(words), len(others))
-    if shorter < _MIN_WORDS or words == others:
+    words, others = one.words, other.words
+    share = len(words & others) / max(1, min(len(words), len(others)))
+    if min(len(words), len(others)) < _MIN_WORDS or words == others or share < _ALIKE:
         return False
     named, other_named = (
         asked & stems(f"{item.slot.title} {item.slot.text}", STEM_LETTERS) for item in (one, other)
     )
     same_title = _plain_title(one) == _plain_title(other)
-    share = len(words & others) / shorter
     return named == other_named and share >= (_ALIKE if same_title else _ALIKE_APART)
 
 

@@ -132,6 +132,7 @@ FORMATS: tuple[Format, ...] = (
     Format("text", "text files", (".txt", ".text", ".log"), "chats.transcripts", isolated=False),
     Format("textile", "Textile files", (".textile",), "pandoc:textile"),
     Format("typst", "Typst files", (".typ",), "pandoc:typst"),
+    Format("xml", "XML files", (".xml",), "markup.xml"),
 )
 
 # Names of the formats whose files have a content (``signatures.Content.name``). The first reads

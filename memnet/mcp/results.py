@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from memnet.text.citations import source_url
-from memnet.types import AnswerKind, Change, Copy, Evidence, Shown, Source, SourceKind
+from memnet.types import AnswerKind, Cell, Change, Copy, Evidence, Shown, Source, SourceKind
 
 
 class Passage(BaseModel):
@@ -39,6 +39,7 @@ class Quotation(BaseModel):
     start: int
     end: int
     text: str
+    rows: list[list[Cell]]  # of the table that it is a piece of, without the row of headers
 
 
 class AskResult(BaseModel):

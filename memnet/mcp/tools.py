@@ -140,7 +140,9 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             contradiction=answer.contradiction,
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[
-                results.Quotation(id=one.source, start=one.start, end=one.end, text=one.text)
+                results.Quotation(
+                    id=one.source, **one.model_dump(include={"start", "end", "text", "rows"})
+                )
                 for one in answer.quotes
             ],
             evidence=[results.Passage.of(item) for item in answer.evidence],

@@ -4,8 +4,8 @@ import re
 
 from memnet.text.english import trim_span
 
-_CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
-_UNITS = (
+CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
+UNITS = (
     r"(?:%|‰|° ?[CF]?|[kcmdµμ]?m[²³23]?|[km]?[gl]|[kMG]?(?:Wh?|Hz|V|A|J|Pa)|mAh|[kKMGT]i?B"
     r"|hPa|m?bar|ms|km/h|mph|ppm|dpi|px|[ap]m|[ap]\.m\.|o['’]clock|per ?cent|degrees"
     r"|(?:euro|pound|dollar|cent|year|month|week|day|hour|minute|second|met(?:re|er)|kilo|gram"
@@ -15,12 +15,14 @@ _DIGITS = r"\d(?:[\d.,:/'’]{0,30}\d)?(?: \d{3}(?!\d)){0,4}"
 # "-5 °C", "€ 12.50", "3-5 weeks", "2024-03-01", "250 g"; "+49 170 123 45"
 _QUANTITY = re.compile(
     rf"(?<![\w.,/+-])(?:\+\d{{1,4}}(?:[ /-]?\(?\d{{1,6}}\)?){{1,6}}"
-    rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{_CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
-    rf"(?: ?(?:{_UNITS}|{_CURRENCY})(?!\w))?)"
+    rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
+    rf"(?: ?(?:{UNITS}|{CURRENCY})(?!\w))?)"
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
+# The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
+_JOINED = re.compile(r"[^\W_]{0,60}(?:[-_][^\W_]{1,60}){0,8}")
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
 
 
@@ -39,8 +41,8 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
         return first
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
-    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
-        end += 1
+    joined = _JOINED.match(text, end) if text[end - 1].isalnum() else None
+    end = joined.end() if joined else end
     line = text.rfind("\n", 0, start) + 1, (text.find("\n", end) + 1 or len(text) + 1) - 1
     around = max(line[0], start - _MAX_WIDER), min(line[1], end + _MAX_WIDER)
     for found in _QUANTITY.finditer(text, *around):

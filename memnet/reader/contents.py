@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cached_property, lru_cache
 from itertools import groupby, pairwise
 
 from memnet.reader.sequences import is_heading
@@ -44,7 +45,7 @@ class Entries:
         runs = map(self._without_heading, grouped)
         self._runs = [run for run in runs if len(run) >= _MIN_ENTRIES]
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """Normalised names of what they may lead to: with and without number and page."""
         return frozenset(name for run in self._runs for one in run for name in self._names(one))
@@ -88,6 +89,10 @@ class Entries:
         without_page = _PAGE.sub("", line)
         found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
         return {name for name in map(normalise, found) if name}
+
+
+# The same passages are found by many questions, and several times for one.
+entries_of = lru_cache(1000)(Entries)
 
 
 def _says(line: str) -> bool:

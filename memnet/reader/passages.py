@@ -41,6 +41,11 @@ class RankedSlot:
         return normalise(self.slot.text)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its normalised text."""
+        return frozenset(self.normalised_text.split())
+
+    @cached_property
     def normalised_units(self) -> frozenset[str]:
         """The units of the slot's text but its headings, normalised as names are."""
         text = self.slot.text
@@ -64,7 +69,7 @@ class RankedSlot:
 
 
 _MAX_COMPARED = 60  # Slots, the best ones, that are compared with each other
-_PIECE = 24  # Characters
+_SHARED = 2 / 3  # of the words of a copy, without headings, that the longer one holds
 
 
 def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
@@ -103,17 +108,14 @@ def _say_the_same(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> 
     """Whether one of two passages of different sources holds all that the other says."""
     if one.slot.source == other.slot.source:
         return False
-    shorter, longer = sorted((one.normalised_text, other.normalised_text), key=len)
-    # Pieces first: the units of most passages are not looked for.
-    pieces = [shorter[n : n + _PIECE] for n in (0, len(shorter) // 3, 2 * len(shorter) // 3)]
-    if sum(piece in longer for piece in pieces) < len(pieces) - 1:
+    # Words first: the units of most passages are not looked for.
+    if len(one.words & other.words) < _SHARED * min(len(one.words), len(other.words)):
         return False
     first, second = one.normalised_units, other.normalised_units
     if not (first and second and (first <= second or second <= first)):
         return False
     titles = [asked & set(normalise(item.slot.title).split()) for item in (one, other)]
-    held = [set(item.normalised_text.split()) for item in (one, other)]
-    return not (titles[0] - titles[1] - held[1] or titles[1] - titles[0] - held[0])
+    return not (titles[0] - titles[1] - other.words or titles[1] - titles[0] - one.words)
 
 
 def may_hold_rows(text: str) -> bool:

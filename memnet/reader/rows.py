@@ -4,18 +4,24 @@ import re
 from calendar import month_name
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
+from operator import lt
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
+from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
 _CONTEXT = " — "  # Before the header of a table in the title of its later parts
+_LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _STEM_LETTERS = 5
-_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ing|ed|(?<=[sxzh])es|(?<!s)s)$")
+_OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
+_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
 _Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
@@ -59,6 +65,60 @@ class Table:
     lines: tuple[Row, ...]  # The rows as they stand in the text, in the same order
     titles: frozenset[str]  # Stems of what stands above it
     turned: bool = False  # Whether its columns are taken for its rows
+
+    @cached_property
+    def texts(self) -> dict[str, dict[int, str]]:
+        """The texts of the cells of each column, by row."""
+        rows = list(enumerate(self.rows))
+        return {
+            header: {number: row[header].text for number, row in rows if header in row}
+            for header in self.headers
+        }
+
+    @cached_property
+    def points(self) -> dict[str, str]:
+        """What stands before decimals in each column, or else in the table."""
+        of_all = decimal_point(chain.from_iterable(map(dict.values, self.texts.values()))) or "."
+        return {
+            header: decimal_point(texts.values()) or of_all for header, texts in self.texts.items()
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The header of the names of rows: the first one, or what comes after their numbers."""
+        first, *others = self.headers
+        amounts = [one.amount for one in (self.values(first, self.texts[first]) or {}).values()]
+        if first and amounts and not self.turned and all(map(lt, amounts, amounts[1:])):
+            for header in others:
+                if len({*self.texts[header].values()}) == len(self.rows) and not self._share(
+                    header
+                ):
+                    return header
+        return first
+
+    @cached_property
+    def counted(self) -> list[int]:
+        """The rows but for those that sum others up."""
+        named = enumerate(row.get(self.key) for row in self.rows)
+        return [number for number, key in named if key is None or not key.value <= _OVERALL]
+
+    @cached_property
+    def measured(self) -> list[str]:
+        """The headers of the columns whose cells have values, without numbers and codes of rows."""
+        coded = any(text[0].isalpha() for text in self.texts[self.key].values())
+        names = self.headers[1:] if coded else (self.key, *self.headers[1:])
+        return [header for header in self.headers if header in names and self._share(header) > 0.5]
+
+    def _share(self, header: str) -> float:
+        """The share of the cells of a column that have values; 0 without a header."""
+        texts, point = self.texts[header].values(), self.points[header]
+        found = sum(value_of(text, point) is not None for text in texts)
+        return found / len(texts) if header and texts else 0.0
+
+    def values(self, header: str, rows: Iterable[int]) -> dict[int, Value] | None:
+        """The values of a column in some rows; None where they can't be compared."""
+        texts = self.texts[header]
+        return values_of({row: texts[row] for row in rows if row in texts}, self.points[header])
 
     def line(self, row: int, header: str) -> Row:
         """Where the cell of a row and a column stands."""
@@ -142,6 +202,37 @@ def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
         offset += len(line) + 1
 
 
+class Piece(NamedTuple):
+    """A part of the text of a slot: rows of one table, or text without rows."""
+
+    start: int
+    end: int
+    headers: tuple[str, ...]  # Of the table; none of text
+    rows: tuple[tuple[Cell, ...], ...] = ()
+
+
+def pieces_of(text: str, title: str, start: int, end: int) -> list[Piece]:
+    """The lines of a part of a text, those of one table together; cells are cut where they are."""
+    rows = [row for row in rows_of(text, title) if row[0].start < end and start < row[-1].end]
+    found: list[Piece] = []
+    for line in _LINE.finditer(text, start, end):
+        first, last = line.span()
+        row = next((one for one in rows if one[0].start <= last and first <= one[-1].end), [])
+        below = row or next((one for one in rows if last < one[0].start), [])
+        headers = tuple(cell.header for cell in below)
+        if not row and headers != tuple(name for name, _ in _parts(line[0])):
+            headers = ()
+        spans = [(cell, max(cell.start, first), min(cell.end, last)) for cell in row]
+        cells = tuple(Cell(one.header, text[a:b], a, b) for one, a, b in spans if a <= b)
+        distinct = len({one.header for one in cells}) == len(cells) > 1
+        new = Piece(first, last, headers, (cells,) if distinct else ())
+        if found and found[-1].headers == headers:
+            new = Piece(found[-1].start, last, headers, found[-1].rows + new.rows)
+            found.pop()
+        found.append(new)
+    return found
+
+
 def _parts(line: str) -> list[tuple[str, int]]:
     """The cells of a line, also an empty one at its start or end, each with its place in it."""
     found: list[tuple[str, int]] = []
@@ -183,8 +274,3 @@ def stem(word: str) -> str:
     if has_digit(word):
         return word
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
-
-
-def has_digit(word: str) -> bool:
-    """Whether a word is a number or a code."""
-    return any(map(str.isdigit, word))

@@ -68,11 +68,8 @@ def sequence_at(text: str, units: Sequence[Unit], index: int) -> tuple[int, int]
     Of a long one some items, ``MAX_ITEMS`` at most, the unit among them. None where the unit is in
     none; a heading and a sentence with a colon belong to what follows them.
     """
-    leads = index + 1 < len(units) and introduces(text, units[index])
-    at = index + leads
-    # Items, and the last unit of the last of them.
-    found = [(run, _last_of(text, units, run)) for run in _lists(text, units)]
-    found += [(run, run[-1]) for run in _procedures(text, units)]
+    at = index + (index + 1 < len(units) and introduces(text, units[index]))
+    found = (*_lists(text, units), *_procedures(text, units))
     around = [(run, last) for run, last in found if run[0] <= at <= last]
     if not around:
         return None
@@ -87,80 +84,60 @@ def sequence_at(text: str, units: Sequence[Unit], index: int) -> tuple[int, int]
     return first, last
 
 
-def _lists(text: str, units: Sequence[Unit]) -> list[list[int]]:
-    """The indices of the items of each list of two or more."""
+def _lists(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[int], int]]:
+    """The indices of the items of each list of two or more, and of the last unit of the last."""
+    markers = [marker_of(text, unit) for unit in units]
+    indents = [_indent(text, units, n) for n in range(len(units))]
     runs: list[list[int]] = []
     last_of_style: dict[tuple[str, int], list[int]] = {}
-    for n, unit in enumerate(units):
-        marker = marker_of(text, unit)
+    for n, marker in enumerate(markers):
         if marker is None:
             continue
-        style = marker.style, _indent(text, units, n) // 2  # " 9." and "10."
+        style = marker.style, indents[n] // 2  # " 9." and "10."
         run = last_of_style.get(style, [])
-        before = marker_of(text, units[run[-1]]) if run else None
-        near = before is not None and (
-            n - run[-1] <= _MAX_GAP + 1
-            if marker.number is not None
-            else _all_below(text, units, run[-1], n)
-        )
-        if before is None or not near or not marker.follows(before):
-            run = []
+        last = run[-1] if run else n
+        near = n - last <= _MAX_GAP + 1
+        if marker.number is None:
+            near = all(one > indents[last] for one in indents[last + 1 : n])
+        before = markers[last]
+        if not run or before is None or not near or not marker.follows(before):
+            run = last_of_style[style] = []
             runs.append(run)
         run.append(n)
-        last_of_style[style] = run
-    return [run for run in runs if len(run) > 1]
+    for run in runs:
+        if len(run) > 1:
+            after = range(run[-1] + 1, len(units))
+            ends = (n for n in after if indents[n] <= indents[run[-1]])
+            yield run, next(ends, len(units)) - 1
 
 
-def _procedures(text: str, units: Sequence[Unit]) -> Iterator[list[int]]:
-    """The indices of the sentences of each procedure: "First ... Then ... At last ..."."""
+def _procedures(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[int], int]]:
+    """The indices of the sentences of each procedure, and the last: "First ... Then ...".
+
+    With the one that the first of them goes on from, and those after the last where that does not
+    say that it is the last.
+    """
+    going_on = [n for n, one in enumerate(units) if _GOES_ON.match(text, one.start, one.end)]
     run: list[int] = []
-    for n, unit in enumerate(units):
-        if not _GOES_ON.match(text, unit.start, unit.end):
-            continue
-        if run and (n - run[-1] > _MAX_BETWEEN + 1 or not _is_prose(text, units, run[-1], n)):
-            yield from _begun(text, units, run)
+    for n in (*going_on, len(units)):
+        near = run and n < len(units) and n - run[-1] <= _MAX_BETWEEN + 1
+        if run and not (near and _is_prose(text, units, run[-1], n)):
+            first, last = run[0], run[-1]
+            if first > 0 and not _FIRST.match(text, units[first].start):
+                first -= _is_prose(text, units, first - 1, first)
+            if first < last:
+                if not _ENDS.match(text, units[last].start):
+                    after = range(last, min(last + _MAX_BETWEEN + 1, len(units)))
+                    last = max(m for m in after if _is_prose(text, units, run[-1], m))
+                yield list(range(first, last + 1)), last
             run = []
         run.append(n)
-    yield from _begun(text, units, run)
-
-
-def _begun(text: str, units: Sequence[Unit], run: Sequence[int]) -> Iterator[list[int]]:
-    """The sentences of a procedure, with the one that the first of them goes on from.
-
-    And with those after the last where that does not say that it is the last.
-    """
-    if not run:
-        return
-    first = run[0]
-    if first > 0 and not _FIRST.match(text, units[first].start):
-        first -= _is_prose(text, units, first - 1, first)
-    last = run[-1]
-    if last == first:
-        return
-    if not _ENDS.match(text, units[last].start):
-        ends = min(last + _MAX_BETWEEN + 1, len(units))
-        last = max(n for n in range(last, ends) if _is_prose(text, units, run[-1], n))
-    yield list(range(first, last + 1))
 
 
 def _is_prose(text: str, units: Sequence[Unit], first: int, last: int) -> bool:
     """Whether some units are sentences of one paragraph."""
     between = text[units[first].end : units[last].start]
     return "\n\n" not in between and all(one.kind == "sentence" for one in units[first : last + 1])
-
-
-def _all_below(text: str, units: Sequence[Unit], first: int, last: int) -> bool:
-    """Whether what stands between two items is indented more than they are."""
-    least = _indent(text, units, first)
-    return all(_indent(text, units, n) > least for n in range(first + 1, last))
-
-
-def _last_of(text: str, units: Sequence[Unit], run: Sequence[int]) -> int:
-    """The last unit of the last item of a list: what is indented more than its marker."""
-    last = run[-1]
-    while last + 1 < len(units) and _all_below(text, units, run[-1], last + 2):
-        last += 1
-    return last
 
 
 def _indent(text: str, units: Sequence[Unit], n: int) -> int:

@@ -59,6 +59,10 @@ class Span(NamedTuple):
     probability: float
     """By the reader, not calibrated: not how often such an answer is right."""
 
+    def overlaps(self, other: "Span") -> bool:
+        """Whether both, of one passage, have a character in common."""
+        return self.start < other.end and other.start < self.end
+
 
 class ReadWord(NamedTuple):
     """A word of a unit."""
@@ -93,6 +97,22 @@ class Reading(NamedTuple):
     kinds: Mapping[str, float] = {}
     """Probabilities of the kinds of an answer that is quoted, if there is one: "value",
     "definition", "statement", "list", "steps"; empty by such a reader."""
+
+    def of(self, chosen: Sequence[int]) -> "Reading":
+        """What was read in some of the passages alone, which are then counted from 0."""
+        places = {passage: place for place, passage in enumerate(chosen)}
+        return self._replace(
+            spans=tuple(
+                one._replace(passage=places[one.passage])
+                for one in self.spans
+                if one.passage in places
+            ),
+            units=tuple(
+                one._replace(passage=places[one.passage])
+                for one in self.units
+                if one.passage in places
+            ),
+        )
 
 
 class Reader(Protocol):

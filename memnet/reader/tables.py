@@ -22,14 +22,15 @@ from memnet.reader.rows import (
     Row,
     Table,
     captions,
-    has_digit,
     rows_of,
     stem,
     stems,
     tables_of,
 )
+from memnet.reader.values import HOW_MANY, with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
+from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
 
 # Share of the question's words, by IDF, that headers and values of a row must hold.
@@ -45,7 +46,6 @@ _WHAT_TO_DO = re.compile(
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
-_QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
@@ -140,7 +140,7 @@ def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
         "table",
         _confidence(share, found.named > 0),
         quotes=quote_around(item, start, end),
-        short=candidate.text,
+        short=with_unit(found.cell.header, candidate.text)[1],
     )
 
 
@@ -171,13 +171,14 @@ def _computed(
         return Prediction()
     quotes = tuple(_first_fitting(answer.rows, _MAX_SHOWN - len(answer.said)))
     candidate = Candidate(text=answer.short, score=answer.explained)
+    verdict = answer.cell is None and answer.short in ("yes", "no")
     if answer.cell is not None:
         row, cell = answer.cell
         candidate = slot_candidate(row.item.slot, cell.start, cell.end, answer.explained)
     return Prediction(
         (candidate,),
         tuple({one.item.slot.id: one.item for one in quotes}.values()),
-        cast("AnswerKind", answer.short) if answer.verdict else "table",
+        cast("AnswerKind", answer.short) if verdict else "table",
         _confidence(answer.explained, named=True),
         quotes=quotes,
         short=answer.short,
@@ -199,7 +200,7 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
 
 def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """The cell that a question asks for."""
-    quantity_of = stems(_QUANTITY.sub("", question)) if _QUANTITY.search(question) else frozenset()
+    quantity_of = stems(HOW_MANY.sub("", question)) if HOW_MANY.search(question) else frozenset()
     rows: list[Sequence[Cell]] = []
     found: list[_Found] = []
     for item in passages:

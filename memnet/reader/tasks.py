@@ -9,6 +9,7 @@ from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
+from memnet.reader.values import HOW_MANY
 from memnet.text.names import stems
 from memnet.types import AnswerKind, Candidate
 
@@ -37,7 +38,6 @@ _OF_LISTS = stems(
     "finished complete closed ticked checked",
     STEM_LETTERS,
 )
-_HOW_MANY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
 # Probability of yes, by the reader, once the task is done: from it, the task is asked about. It was
@@ -102,7 +102,7 @@ def read_tasks(
             holds = not others if _ALL.search(question) else bool(chosen)
             return _predicted("yes" if holds else "no", 1.0, chosen if holds else others)
         if asked:
-            return _listed(chosen, counted=_HOW_MANY.search(question) is not None)
+            return _listed(chosen, counted=HOW_MANY.search(question) is not None)
     return _whether(question, tasks, read, reader) if asks_whether(question) else Prediction()
 
 

@@ -5,8 +5,13 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
+from memnet.reader.borders import CURRENCY, UNITS
 from memnet.text.dates import date_spans
 
+# "How many", and of what, or "how much".
+HOW_MANY = re.compile(
+    r"\bhow (?:much\b|many\b(?=(?: different)?(?: (?P<counted>\w+))?))", re.IGNORECASE
+)
 _NUMBER = re.compile(
     r"(?P<minus>[(+−-]?)(?P<before>[^\s\d+().,−-]{0,4}) ?(?P<sign>[+−-]?)"
     r"(?P<digits>\d(?:[\d.,'  ]{0,30}\d)?)\)? ?(?P<after>[^\s\d](?:[^\d]{0,15}[^\s\d])?)?"
@@ -15,6 +20,19 @@ _TIME = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d))?(?: ?h)?")
 _NOT_GIVEN = re.compile(r"[-–—.?/]{1,3}|n/?a|none|unknown|no data", re.IGNORECASE)
 _GROUPED = re.compile(r"[1-9]\d{0,2}([.,' ])\d{3}")
 _MOST_DIGITS = 30
+# "Height (m)", "Price [EUR]", "Length in km", "Weight, kg"
+_UNIT = rf"(?:{UNITS}|{CURRENCY}|min|sec|hrs?|h|s|t|kn|ha|[ck]cal|sq\.? ?m)"
+_HEADER = re.compile(
+    rf"(?P<name>.{{1,80}}?)(?: ?\((?P<round>{_UNIT})\.?\)| ?\[(?P<square>{_UNIT})\.?\]"
+    rf"|(?:,| in| -) (?P<plain>{_UNIT}))"
+)
+LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
+_UNITS_ALIKE = {
+    "square metre": "m2", "square meter": "m2", "sq m": "m2", "sq. m": "m2", "metre": "m",
+    "meter": "m", "kilo": "kg", "gram": "g", "litre": "l", "liter": "l", "mile": "mi", "hr": "h",
+    "hour": "h", "minute": "min", "second": "s", "sec": "s", "euro": "eur", "€": "eur",
+    "dollar": "usd", "$": "usd", "us$": "usd", "pound": "gbp", "£": "gbp",
+}  # fmt: skip
 
 ValueKind = Literal["number", "day", "time"]
 
@@ -66,10 +84,26 @@ def value_of(text: str, point: str = ".") -> Value | None:
     return Value("number", -amount if negative else amount, f"{before}{after}", around)
 
 
+def unit_of(text: str) -> str:
+    """A unit by one name: "m2" of "m²" and "square metres"; empty of none."""
+    unit = text.casefold().replace("²", "2").replace("³", "3")
+    singular = unit.removesuffix("s") if len(unit) > 2 else unit
+    return _UNITS_ALIKE.get(singular, singular)
+
+
+def with_unit(header: str, text: str) -> tuple[str, str]:
+    """The header of a cell without its unit, and the cell with it: "Height", "3.4 m"."""
+    found, value = _HEADER.fullmatch(header), value_of(text)
+    unit = next(filter(None, found.group("round", "square", "plain")), "") if found else ""
+    if not unit or found is None or value is None or value.kind != "number":
+        return header, text
+    return found["name"], text if value.unit else f"{text} {unit}"
+
+
 def written(amount: Decimal, around: tuple[str, str], grouped: bool) -> str:
-    """A number as its cells write theirs, without zeros at its end."""
+    """A number as its cells write theirs."""
     before, after = around
-    return f"{before}{amount.normalize():{',' if grouped else ''}f}{after}"
+    return f"{before}{amount:{',' if grouped else ''}f}{after}"
 
 
 def decimal_point(texts: Iterable[str]) -> str | None:

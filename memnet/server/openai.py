@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from memnet.engine import Engine
-from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
+from memnet.errors import InputError, MemnetError, one_line
+from memnet.server.errors import NotFoundError, describe
 from memnet.server.work import Work
 from memnet.text.checks import FIRST_ERROR, check_text
 from memnet.text.citations import CitedText, answer_text, source_url
@@ -43,10 +44,6 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ModelNotFoundError(MemnetError):
-    """A request names a model that is not served."""
-
-
 class OpenAIRoute(APIRoute):
     """A route whose errors are responses in OpenAI's form."""
 
@@ -61,16 +58,14 @@ class OpenAIRoute(APIRoute):
                 first = error.errors()[0]
                 # The body as a whole has no name.
                 where = ".".join(str(part) for part in first["loc"][1:])
-                message = f"{where or 'body'}: {first['msg']}"
-                return _error(400, message, where or None)
+                return _error(400, f"{where or 'body'}: {first['msg']}", where or None)
             except HTTPException as error:
                 return _error(error.status_code, str(error.detail))
-            except ModelNotFoundError as error:
-                return _error(404, str(error), "model", "model_not_found")
-            except InputError as error:
-                return _error(400, str(error))
             except MemnetError as error:
-                return _error(503 if isinstance(error, StoreBusyError) else 500, str(error))
+                status, message = describe(error)
+                if status == 404:
+                    return _error(status, message, "model", "model_not_found")
+                return _error(503 if status == 409 else status, message)
 
         return handle_errors
 
@@ -90,9 +85,9 @@ _CARD = {"id": MODEL, "object": "model", "created": 0, "owned_by": "memnet"}
 
 
 def check_model(name: str) -> None:
-    """Refuse requests for other models with ``ModelNotFoundError``."""
+    """Refuse requests for other models with ``NotFoundError``."""
     if name != MODEL:
-        raise ModelNotFoundError(f"unknown model {name!r}; expected {MODEL!r}")
+        raise NotFoundError(f"unknown model {name!r}; expected {MODEL!r}")
 
 
 # Characters: what chat pages ask on their own holds the whole chat.

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
+from pathlib import PurePath
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote as quote_url
 
 from memnet.errors import one_line
 from memnet.text.dates import local_time
-from memnet.types import Answer, Evidence
+from memnet.types import Answer, Cell, Evidence, Quote
 
 _PAGES = re.compile(r"pp?\. (.+)")
 _CELLS = re.compile(r"([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?")
@@ -56,7 +57,8 @@ SOURCE_SCHEME = "memnet://source/"
 NO_ANSWER = "The memory does not hold the answer."
 NOT_SURE = "Not sure; this may answer"
 _MAX_FACTS = 5  # Pieces of evidence that are listed below values of facts, unless more are cited
-_MAX_NEAREST = 3  # Pieces of evidence that are named where there is no answer
+_ALIKE = 0.3  # Score by vector, words and names from which a slot has to do with a question
+MAX_NEAREST = 3  # Pieces of evidence that are named where there is no answer
 
 
 class Citation(NamedTuple):
@@ -80,7 +82,7 @@ def source_url(source_id: str, metadata: Mapping[str, Any]) -> str:
     url = metadata.get("url")
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         return url
-    return SOURCE_SCHEME + quote(source_id, safe="/")
+    return SOURCE_SCHEME + quote_url(source_id, safe="/")
 
 
 def answer_text(answer: Answer) -> CitedText:
@@ -91,25 +93,114 @@ def answer_text(answer: Answer) -> CitedText:
         return _facts_text(answer)
     evidence = {item.id: item for item in answer.evidence}
     cited: list[Evidence] = []
-    parts = [f"{NOT_SURE}:\n"] if answer.shown == "passage" else []
+    text = f"{NOT_SURE}:\n" if answer.shown == "passage" else ""
     citations: list[Citation] = []
-    last, length = 0, sum(map(len, parts))
-    for piece in answer.quotes:
-        start = answer.answer.find(piece.text, last)
-        item = evidence.get(piece.evidence)
-        if start < 0 or item is None:
-            continue
-        end = start + len(piece.text)
-        number = _number(item, cited)
-        place = length + start - last
-        citations.append(Citation(place, place + len(piece.text), number, item))
-        parts.append(f"{answer.answer[last:end]} [{number}]")
-        length += len(parts[-1])
-        last = end
-    text = "".join(parts) + answer.answer[last:]
+    for part in parts_of(answer):
+        ids = dict.fromkeys(one.evidence for one in part.quotes)
+        items = [evidence[one] for one in ids if one in evidence]
+        shown = part.text
+        if part.headers:
+            text, shown = f"{text.rstrip()}\n\n".lstrip(), _markdown(part)
+        elif part.quotes and answer.kind == "code":
+            shown = f"```\n{shown}\n```\n"
+        start, text = len(text), text + shown
+        numbers = [_number(one, cited) for one in items]
+        pairs = zip(numbers, items, strict=True)
+        citations += [Citation(start, len(text), number, item) for number, item in pairs]
+        if numbers:
+            marks = " ".join(f"[{number}]" for number in numbers)
+            text += f"\n\n{marks}\n" if part.headers else f" {marks}"
     if not cited and answer.evidence:
         cited.append(answer.evidence[0])
-    return CitedText(_with_sources(text, [_heading(item) for item in cited]), tuple(citations))
+    headings = [_heading(item) for item in cited]
+    return CitedText(_with_sources(text.rstrip("\n"), headings), tuple(citations))
+
+
+def carrying(answer: Answer) -> tuple[int, ...]:
+    """The ids of its evidence that matters, as ``Answer.carrying`` describes them.
+
+    What a hop attended to beside what an answer quotes adds nothing to it.
+    """
+    ids = {quote.evidence for quote in answer.quotes}
+    quoted = frozenset(ids) if answer.shown == "answer" else frozenset[int]()
+    unsure = answer.shown == "nothing" and any(
+        one.dense for hop in answer.hops for one in hop.weights
+    )
+    for hop in answer.hops:
+        least = max((one.weight for one in hop.weights), default=0.0) / 2
+        most = {
+            one.id
+            for one in hop.weights
+            if one.weight >= least
+            and (not unsure or one.dense + one.lexical + one.symbolic >= _ALIKE)
+        }
+        ids |= quoted if most & quoted else most
+    if not any(hop.weights for hop in answer.hops):
+        ids |= {item.id for item in answer.evidence}
+    return tuple(item.id for item in answer.evidence if item.id in ids)
+
+
+def likelihood(confidence: float) -> str:
+    """A confidence in words."""
+    return "almost certain" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "perhaps"
+
+
+class Part(NamedTuple):
+    """A part of an answer: a quotation, rows of one table, or what stands before and between."""
+
+    text: str
+    quotes: tuple[Quote, ...] = ()
+
+    @property
+    def headers(self) -> list[str]:
+        """Of its table; none of text."""
+        return list(dict.fromkeys(cell.header for one in self.quotes for cell in chain(*one.rows)))
+
+    @property
+    def rows(self) -> list[list[Cell | None]]:
+        """Of its table, a cell for each header; None for one that a row does not have."""
+        headers = self.headers
+        cells = ({cell.header: cell for cell in row} for one in self.quotes for row in one.rows)
+        return [[row.get(header) for header in headers] for row in cells]
+
+
+def parts_of(answer: Answer) -> list[Part]:
+    """The text of an answer in parts, in order; before rows what they answer, rows together."""
+    text, last = answer.answer or "", 0
+    short = answer.short if answer.shown == "answer" and answer.kind in ("value", "table") else None
+    found: list[Part] = []
+    for quote in answer.quotes:
+        start = text.find(quote.text, last)
+        if start < 0:
+            continue
+        own, between = Part(quote.text, (quote,)), text[last:start]
+        common = len({*own.headers} & {*found[-1].headers}) if found else 0
+        if common and 2 * common >= len(own.headers) and not between.strip():
+            before = found.pop()
+            own = Part(f"{before.text}{between}{quote.text}", (*before.quotes, quote))
+        elif between:
+            found.append(Part(between))
+        elif own.headers and short and not found:
+            found.append(Part(f"{short}\n"))
+        found.append(own)
+        last = start + len(quote.text)
+    return [*found, Part(text[last:])] if last < len(text) else found
+
+
+def _markdown(table: Part) -> str:
+    """Rows as a table in Markdown, the cell that answers in bold."""
+    lines = [[_cell(one) for one in table.headers], ["---"] * len(table.headers)]
+    for row in table.rows:
+        texts = ["" if cell is None else _cell(cell.text) for cell in row]
+        lines.append([
+            f"**{text}**" if cell is not None and cell.answers else text
+            for text, cell in zip(texts, row, strict=True)
+        ])  # fmt: skip
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")
 
 
 def _facts_text(answer: Answer) -> CitedText:
@@ -150,9 +241,10 @@ def _no_answer(answer: Answer) -> str:
     lines = [NO_ANSWER]
     if answer.unknown_words:
         lines.append(f"The model {answer.model} does not know: {', '.join(answer.unknown_words)}.")
-    nearest = dict.fromkeys(_heading(item) for item in answer.evidence)
+    near = carrying(answer)
+    nearest = dict.fromkeys(_heading(item) for item in answer.evidence if item.id in near)
     if nearest:
-        lines.append(f"Nearest to the question: {'; '.join(list(nearest)[:_MAX_NEAREST])}")
+        lines.append(f"Nearest to the question: {'; '.join(list(nearest)[:MAX_NEAREST])}")
     return "\n".join(lines)
 
 
@@ -161,16 +253,22 @@ def _with_sources(text: str, sources: Sequence[str]) -> str:
     return "\n\n".join(part for part in (text, "\n".join(lines)) if part)
 
 
-def _heading(item: Evidence) -> str:
-    """A fact, or title and place of a passage; with the id of the source."""
+def heading(item: Evidence, source: str) -> str:
+    """A fact, or title and place of a passage; with its source, of a text as "notes/oil.txt:3"."""
+    title = "" if item.title in (item.source, PurePath(source).stem) else _line(item.title)
+    source, place = _line(source), _line(item.place or "")
+    if place.startswith("line "):
+        source, place = f"{source}:{place.removeprefix('line ')}", ""
     if item.kind == "fact":
-        return f"{_line(item.text)} ({_line(item.source)})"
-    title = "" if item.title == item.source else _line(item.title)
-    place = _line(item.place or "")
+        return f"{_line(item.text)} ({', '.join(filter(None, (source, place)))})"
     # Headings may be in both.
     repeated = place in title or title in place
     name = max(title, place, key=len) if repeated else f"{title}, {place}"
-    return f"{name} ({_line(item.source)})" if name else _line(item.source)
+    return f"{name} ({source})" if name else source
+
+
+def _heading(item: Evidence) -> str:
+    return heading(item, item.source)
 
 
 def _line(text: str) -> str:

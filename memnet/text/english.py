@@ -7,6 +7,7 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
@@ -164,7 +165,8 @@ class Unit(NamedTuple):
     kind: UnitKind
 
 
-def units(text: str) -> list[Unit]:
+@lru_cache(1000)  # Of the same few passages they are looked at many times for one question
+def units(text: str) -> Sequence[Unit]:
     """The units of the text of a slot in their order, without those that hold no word.
 
     A line is a paragraph, an item of a list, a row of a table or a line of code; lines that were

@@ -34,6 +34,13 @@ _MAX_QUESTION_WORDS = 200
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
 
 
+_OTHERS = re.compile(r"[^\x00-\x7f]+")  # Few letters of most texts
+
+
+def _without_accents(found: re.Match[str]) -> str:
+    return "".join(letter for letter in found[0] if not unicodedata.combining(letter))
+
+
 def normalise(name: str) -> str:
     """Normalise a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
@@ -43,7 +50,7 @@ def normalise(name: str) -> str:
             return folded.strip(" ")
     else:
         decomposed = unicodedata.normalize("NFKD", folded).casefold()
-        folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        folded = _OTHERS.sub(_without_accents, decomposed)
     return " ".join(_LETTERS.findall(folded))
 
 
@@ -196,6 +203,11 @@ def edits(word: str) -> set[str]:
         *(left + char + right[1:] for left, right in splits if right for char in _CHARACTERS),
         *(left + char + right for left, right in splits for char in _CHARACTERS),
     } - {word}
+
+
+def has_digit(word: str) -> bool:
+    """Whether a word is a number or a code."""
+    return any(map(str.isdigit, word))
 
 
 def is_name(name: str) -> bool:

@@ -24,7 +24,7 @@ from memnet.facts.model import AnswerRule, FactModel, save_fact_model
 from memnet.storage import EVERYWHERE
 from memnet.training import train_text
 from memnet.types import Candidate
-from tests.processes.test_cli import run
+from tests.conftest import Memnet
 from tests.toy import ToyEncoder
 
 STORY = "1 Mary went to the garden.\n2 Mary went to the office.\n3 Where is Mary?\toffice\t2\n"
@@ -340,23 +340,22 @@ def test_a_text_model_of_the_store_takes_the_place_of_the_shipped_one(tmp_path: 
         assert engine.info().models[0].name == "text"
 
 
-def test_training_without_a_folder_makes_a_model_of_the_store(tmp_path: Path) -> None:
+def test_training_without_a_folder_makes_a_model_of_the_store(
+    tmp_path: Path, memnet: Memnet
+) -> None:
     ferries = Path(__file__).parents[2] / "examples" / "ferries"
     store = tmp_path / "store"
     with Engine.open(store, create=True) as engine:
         engine.ingest(ferries / "facts.tsv")
-    done = run(
-        "train", "facts", "--train", ferries / "train.jsonl", "--dev", ferries / "dev.jsonl",
-        "--epochs", "1", store=store,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert str(store / "models" / "facts") in done.stdout
+    questions = ("--train", ferries / "dev.jsonl", "--dev", ferries / "dev.jsonl")
+    done, _ = memnet("train", "facts", *questions, "--epochs", "1", "--store", store)
+    assert str(store / "models" / "facts") in done.replace("\n", "")
     database = stat.S_IMODE((store / "memory.sqlite3").stat().st_mode)
     for file in (store / "models" / "facts").glob("model*"):
         assert stat.S_IMODE(file.stat().st_mode) == database
-    shown = run("ask", "Who built the Grey Heron?", "--json", store=store)
-    assert json.loads(shown.stdout)["model"] == "models/facts"
-    assert "models          facts (used)" in run("info", store=store).stdout
+    shown, _ = memnet("ask", "Who built the Grey Heron?", "--json", "--store", store)
+    assert json.loads(shown)["model"] == "models/facts"
+    assert "models          facts (used)" in memnet("info", "--store", store)[0]
     with Engine.open(store, answerer="untrained") as engine:
         engine.ingest(
             Document(id="light", title="Orre Light", text=LIGHT),
@@ -369,32 +368,31 @@ def test_training_without_a_folder_makes_a_model_of_the_store(tmp_path: Path) ->
         )  # fmt: skip
 
 
-def test_explain_and_json_show_the_experts(tmp_path: Path) -> None:
-    store = tmp_path / "store"
+def test_explain_and_json_show_the_experts(tmp_path: Path, memnet: Memnet) -> None:
+    store = ("--store", tmp_path / "store")
     (tmp_path / "light.txt").write_text(LIGHT)
     (tmp_path / "story.txt").write_text(STORY)
-    assert (
-        run("ingest", tmp_path / "light.txt", tmp_path / "story.txt", store=store).returncode == 0
-    )
-    question = ("ask", "Who built the Orre Light?")
-    answer = json.loads(run(*question, "--json", store=store).stdout)
+    memnet("ingest", tmp_path / "light.txt", tmp_path / "story.txt", *store)
+    question = ("ask", "Who built the Orre Light?", *store)
+    answer = json.loads(memnet(*question, "--json")[0])
     assert answer["experts"][0]["name"] == "documents"
     assert set(answer["experts"][0]) == {"name", "weight", "confidence"}
-    shown = run(*question, "--explain", store=store).stdout
+    shown, _ = memnet(*question, "--explain")
     assert "Experts" in shown
     assert "documents" in shown
-    assert "Experts" not in run(*question, store=store).stdout
-    forced = json.loads(run(*question, "--model", "text", "--json", store=store).stdout)
+    assert "Experts" not in memnet(*question)[0]
+    forced = json.loads(memnet(*question, "--model", "text", "--json")[0])
     assert (forced["model"], forced["experts"]) == ("text", [])
 
 
-def test_the_command_line_notes_a_model_that_does_not_fit(tmp_path: Path) -> None:
+def test_the_command_line_notes_a_model_that_does_not_fit(tmp_path: Path, memnet: Memnet) -> None:
     store = tmp_path / "store"
     (tmp_path / "facts.tsv").write_text("Grey Heron\tbuilt by\tAnn Orre\n")
-    assert run("ingest", tmp_path / "facts.tsv", store=store).returncode == 0
+    memnet("ingest", tmp_path / "facts.tsv", "--store", store)
     with Engine.open(store) as engine:
         _save_facts(engine, encoder="another/384")
-    done = run("ask", "Who built the Grey Heron?", store=store)
-    assert done.stdout.startswith("Ann Orre")
-    assert done.stderr.startswith("Note: the store's model 'facts' is not used: ")
-    assert "facts (the store's model 'facts' is not used: " in run("info", store=store).stdout
+    answer, note = memnet("ask", "Who built the Grey Heron?", "--store", store)
+    assert answer.startswith("Ann Orre")
+    assert note.startswith("Note: the store's model 'facts' is not used: ")
+    shown, _ = memnet("info", "--store", store)
+    assert "facts (the store's model 'facts' is not used: " in " ".join(shown.split())

@@ -20,7 +20,7 @@ from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
 from memnet.learning.evaluation import Question, evaluate, read_questions
 from memnet.training import train_facts
-from tests.processes.test_cli import run
+from tests.conftest import Memnet
 
 FERRIES = Path(__file__).parents[2] / "examples" / "ferries"
 
@@ -154,21 +154,19 @@ def test_a_store_without_facts(toy_engine: Engine, tmp_path: Path) -> None:
         train_facts(toy_engine, [], [], tmp_path / "model")
 
 
-def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
+def test_by_the_command_line(ferries: Path, tmp_path: Path, memnet: Memnet) -> None:
+    store = ("--store", ferries / "store")
+
     def done(*arguments: object) -> Any:
-        process = run(*arguments, "--json", store=ferries / "store")
-        assert process.returncode == 0, process.stderr
-        return json.loads(process.stdout)
+        return json.loads(memnet(*arguments, "--json", *store)[0])
 
     files = ("--train", FERRIES / "dev.jsonl", "--dev", FERRIES / "dev.jsonl")
     report = done("train", "facts", *files, *files, "--epochs", 1, "--out", tmp_path / "model")
     assert report["questions"] == 2 * len(read_questions(FERRIES / "dev.jsonl"))
-    answer = done("ask", "Who built the Grey Heron?", "--model", ferries / "model")
-    assert answer["answer"] == "Tobias Veal"
-    scores = done("eval", FERRIES / "dev.jsonl", "--model", ferries / "model")
-    assert scores["hits@1"] > 0.93
-    shown = run("ask", "Which tug lies at Kestle?", "--explain", "--model", ferries / "model",
-                store=ferries / "store").stdout  # fmt: skip
+    trained = ("--model", ferries / "model")
+    assert done("ask", "Who built the Grey Heron?", *trained)["answer"] == "Tobias Veal"
+    assert done("eval", FERRIES / "dev.jsonl", *trained)["hits@1"] > 0.93
+    shown, _ = memnet("ask", "Which tug lies at Kestle?", "--explain", *trained, *store)
     assert shown.startswith("Whimbrel, Winter Teal  (confidence ")
     assert "tug <--is a-- Whimbrel" in shown or "Kestle <--home port-- Whimbrel" in shown
 

@@ -8,7 +8,7 @@ from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
 from memnet.stories.answers import answer_stories, evaluate_stories
 from memnet.stories.model import load_story_model, tokenize_story
-from tests.processes.test_cli import run
+from tests.conftest import Memnet
 
 STORY = """1 Mary moved to the bathroom.
 2 Sandra journeyed to the bedroom.
@@ -69,29 +69,22 @@ def test_an_unknown_word_is_named_and_not_answered(story: Path, tmp_path: Path) 
         assert (answer.answer, answer.abstained, answer.unknown_words) == (None, True, ("zelda",))
 
 
-def test_the_command_line(story: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    assert run("ingest", story, store=store).returncode == 0
-    answer = json.loads(
-        run("ask", "Where is Mary?", "--model", "babi", "--json", store=store).stdout
-    )
+def test_the_command_line(story: Path, tmp_path: Path, memnet: Memnet) -> None:
+    store = ("--store", tmp_path / "store")
+    ask, babi = ("ask", "Where is Mary?", *store), ("--model", "babi")
+    memnet("ingest", story, *store)
+    answer = json.loads(memnet(*ask, *babi, "--json")[0])
     assert (answer["answer"], answer["model"], answer["abstained"]) == ("garden", "babi", False)
-    shown = run(
-        "ask", "Where is Mary?", "--model", "babi", "--explain", "--plot", tmp_path / "a.svg",
-        store=store,
-    ).stdout  # fmt: skip
+    shown, _ = memnet(*ask, *babi, "--explain", "--plot", tmp_path / "a.svg")
     assert shown.startswith("garden\n")
     assert '"garden" was read from' in shown
     assert (tmp_path / "a.svg").stat().st_size > 0
-    unknown = run("ask", "Where is Zelda?", "--model", "babi", store=store)
-    assert unknown.stdout.startswith("The model babi does not know: zelda.")
-    scores = json.loads(run("eval", story, "--model", "babi", "--json", store=store).stdout)
+    unknown, _ = memnet("ask", "Where is Zelda?", *babi, *store)
+    assert unknown.startswith("The model babi does not know: zelda.")
+    scores = json.loads(memnet("eval", story, *babi, "--json", *store)[0])
     assert (scores["n"], scores["em"], scores["recall@5"]) == (3, 1.0, None)
-    assert json.loads(run("eval", story, "--json", store=store).stdout)["em"] == 1.0
-    wrong = run("eval", story, "--model", "text", store=store)
-    assert wrong.returncode == 1
-    assert "the model 'text' can't answer the stories" in wrong.stderr
+    assert json.loads(memnet("eval", story, "--json", *store)[0])["em"] == 1.0
+    _, wrong = memnet("eval", story, "--model", "text", *store, code=1)
+    assert "the model 'text' can't answer the stories" in wrong
     for name in ("nothing", str(story)):
-        done = run("ask", "Where is Mary?", "--model", name, store=store)
-        assert done.returncode == 1
-        assert "there is no model" in done.stderr
+        assert "there is no model" in memnet(*ask, "--model", name, code=1)[1]

@@ -3,8 +3,11 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 import pytest
@@ -13,6 +16,7 @@ from click.testing import CliRunner
 from memnet import Engine, Scope
 from memnet.cli import options
 from memnet.cli.main import memnet as group
+from memnet.cli.main import run as run_in_process
 from tests.conftest import EXAMPLES
 from tests.waiting import completed
 
@@ -28,13 +32,18 @@ EVIDENCE_FIELDS = {
 
 
 def run(*arguments: object, store: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line as a user does, in a process of its own."""
-    return completed(
-        [sys.executable, "-m", "memnet", *arguments],
-        given=given,
-        env={**os.environ, "MEMNET_STORE": str(store), "COLUMNS": "100"},
-        check=False,
-    )
+    """Run the command line as a process would, in this one."""
+    out, err = StringIO(), StringIO()
+    stdin = TextIOWrapper(BytesIO(given.encode()), encoding="utf-8")
+    environment = {"MEMNET_STORE": str(store), "COLUMNS": "100"}
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.dict(os.environ, environment),
+        patch("sys.stdin", stdin),
+    ):
+        code = run_in_process([*map(str, arguments)])
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def test_a_notebook_shows_the_value_bold_and_everything_escaped() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"shown": "passage"}, {"shown": "passage", "short": None}, {"abstained": True},
+    [{"shown": "passage"}, {"shown": "passage", "short": None},
      {"answer": None, "short": None, "abstained": True}],
 )  # fmt: skip
 def test_what_is_no_answer_has_nothing_bold(fields: dict[str, Any]) -> None:

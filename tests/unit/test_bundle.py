@@ -18,7 +18,7 @@ from memnet.cli.main import run
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage import copy_store, import_bundle
 from memnet.storage.bundle import TABLES
-from tests.toy import ToyEncoder, toy_store
+from tests.toy import ToyEncoder, toy_memory, toy_store
 
 QUESTIONS = ("Where does Ann live?", "Who built the Orre Light?", "Which lamp is electric?")
 
@@ -68,6 +68,16 @@ def bundle(toy_engine: Engine, tmp_path: Path) -> Path:
     _fill(toy_engine)
     toy_engine.export_bundle(tmp_path / "memory.zip")
     return tmp_path / "memory.zip"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle for reading only."""
+    folder = tmp_path_factory.mktemp("kept")
+    with toy_memory(folder / "store") as engine:
+        _fill(engine)
+        engine.export_bundle(folder / "memory.zip")
+    return folder / "memory.zip"
 
 
 @pytest.mark.parametrize("batch", [2, 2000])
@@ -191,15 +201,14 @@ def test_a_copy_has_all_that_the_store_has(toy_engine: Engine, tmp_path: Path) -
         copy_store(tmp_path / "none", tmp_path / "other")
 
 
-def test_another_encoder_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_another_encoder_is_refused(kept: Path, tmp_path: Path) -> None:
     with pytest.raises(EncoderMismatchError, match="made with encoder 'toy/64', not with other"):
-        import_bundle(bundle, tmp_path / "copy", fingerprint="other", dimension=64)
+        import_bundle(kept, tmp_path / "copy", fingerprint="other", dimension=64)
     assert not (tmp_path / "copy").exists()
 
 
-def _changed(bundle: Path, member: str, change: Any, compression: int = zipfile.ZIP_STORED) -> Path:
-    """A bundle like another, one member's bytes given to ``change``."""
-    path = bundle.with_name("changed.zip")
+def _changed(bundle: Path, path: Path, member: str, change: Any, compression: int) -> Path:
+    """A bundle like another at ``path``, one member's bytes given to ``change``."""
     with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(path, "w", compression) as new:
         for name in old.namelist():
             data = old.read(name)
@@ -292,12 +301,12 @@ def _without(where: int) -> Any:
     ],
 )  # fmt: skip
 def test_a_changed_bundle_is_refused_and_leaves_nothing(
-    bundle: Path, tmp_path: Path, member: str, change: Any, complaint: str
+    kept: Path, tmp_path: Path, member: str, change: Any, complaint: str
 ) -> None:
     # What is expanded is bounded for deflate only.
     compression = {"expands": zipfile.ZIP_DEFLATED, "it is compressed": zipfile.ZIP_BZIP2}
     kind = next((kind for sign, kind in compression.items() if sign in complaint), 0)
-    path = _changed(bundle, member, change, kind)
+    path = _changed(kept, tmp_path / "changed.zip", member, change, kind)
     with pytest.raises(StoreError, match=complaint) as caught:
         _import(path, tmp_path / "copy")
     assert "\n" not in str(caught.value)
@@ -305,14 +314,14 @@ def test_a_changed_bundle_is_refused_and_leaves_nothing(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_what_is_no_bundle_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_what_is_no_bundle_is_refused(kept: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.zip"
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("../../etc/passwd", "x")
     for path in (other, tmp_path, tmp_path / "nowhere", Path("/dev/null")):
         with pytest.raises(StoreError, match="can't be used"):
             _import(path, tmp_path / "copy")
-    data = bundle.read_bytes()
+    data = kept.read_bytes()
     for cut in range(0, len(data), len(data) // 20):
         other.write_bytes(data[:cut])
         with pytest.raises(StoreError, match="can't be used"):

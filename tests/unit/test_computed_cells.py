@@ -10,7 +10,7 @@ from memnet.engine import Engine
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
 from memnet.reader.tables import read_cells
-from memnet.reader.values import decimal_point, value_of
+from memnet.reader.values import decimal_point, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 from tests.reading import ranked
@@ -39,8 +39,17 @@ Ashmoor | 14 | 3 | 1
 Dunlow | 9 | 1 | 2
 Port Emlyn | 11 | 2 | 3
 Total | 34 | 6 | 6"""
+_MOORINGS = """Mooring | Skipper | Deck (m²) | Fee (EUR) | Shore power
+K1 | Runa Holt | 44 | 310 | yes
+K2 | Pim Osei | 61 | 450 | no
+K3 | Pim Osei | 38 | 290 | yes
+K7 | Ada Brook | 61.5 | 470 | no"""
+_JOBS = """Job | Yard | Cost | State
+J-204 | Lunn | 1,140.50 EUR | waiting
+J-205 | Tarn | 380.00 EUR | done
+J-209 | Lunn | 75.00 EUR | waiting"""
 _TABLES = {"Ferries": _FERRIES, "Hives of 2023": _HIVES, "Tools": _SHEDS, "Store": _STORES}
-_TABLES |= {"League": _CLUBS}
+_TABLES |= {"League": _CLUBS, "Harbour": _MOORINGS, "Jobs": _JOBS}
 
 
 def _in_lines(title: str, table: str) -> list[RankedSlot]:
@@ -80,16 +89,16 @@ _ANSWERS = [
     ("Ferries", "Is the Torrin the longest ferry?", "no"),
     ("Ferries", "How many ferries are longer than 45 m?", "3"),
     ("Ferries", "How many ferries were built after 2000?", "2"),
-    ("Ferries", "What is the average fare of the ferries?", "8.23"),
-    ("Ferries", "What is the highest fare?", "12.40"),
-    ("Ferries", "What is the fare of the longest ferry?", "12.40"),
+    ("Ferries", "What is the average fare of the ferries?", "8.23 GBP"),
+    ("Ferries", "What is the highest fare?", "12.40 GBP"),
+    ("Ferries", "What is the fare of the longest ferry?", "12.40 GBP"),
     ("Ferries", "Which is the cheapest ferry?", "Ulva Queen"),
     ("Ferries", "How many ferries have the captain Ole Wick?", "2"),
     ("Ferries", "How many passengers can all ferries take together?", "2,876"),
     ("Hives of 2023", "Which gave less honey, Willow or Alder?", "Alder"),
     ("Hives of 2023", "Which hive was checked the earliest?", "Rowan"),
     ("Hives of 2023", "How many hives have 10 frames?", "2"),
-    ("Hives of 2023", "What is the total of honey?", "81.5"),
+    ("Hives of 2023", "What is the total of honey?", "81.5 kg"),
     ("Hives of 2023", "Which queen has the hive with the most honey?", "Petra"),
     ("Hives of 2023", "How many rows are there?", "5"),
     ("Tools", "Which shed has the most saws?", "Middle shed"),
@@ -100,6 +109,20 @@ _ANSWERS = [
     ("Store", "Is item 4410 cheaper than item 4411?", "yes"),
     ("Store", "How many items cost less than 30 €?", "2"),
     ("League", "Which club has the most wins?", "Ashmoor"),
+    ("Harbour", "How many moorings have more than 60 m2?", "2"),
+    ("Harbour", "How many moorings have at least 61 square metres?", "2"),
+    ("Harbour", "Which moorings cost less than 400 euros?", "K1, K3"),
+    ("Harbour", "Which moorings have no shore power?", "K2, K7"),
+    ("Harbour", "How many moorings have shore power and more than 40 m²?", "1"),
+    ("Harbour", "List all moorings of Pim Osei", "K2, K3"),
+    ("Harbour", "What is the total fee?", "1520 EUR"),
+    ("Jobs", "Which jobs are waiting?", "J-204, J-209"),
+    ("Jobs", "What is the total of all jobs?", "1,595.50 EUR"),
+    ("Jobs", "How many jobs are above 100 EUR?", "2"),
+    ("Harbour", "How many moorings have more than 60 kg?", None),  # no such unit
+    ("Harbour", "Which moorings have a crane?", None),
+    ("Harbour", "What moorings are there?", None),  # all of them
+    ("Jobs", "Which jobs are late?", None),
     ("Ferries", "Which ferry has the most cabins?", None),  # no such column
     ("Ferries", "Which ferry is the cheapest in winter?", None),  # it does not say
     ("Ferries", "Which ferry is the most popular?", None),  # a matter of no column
@@ -130,13 +153,31 @@ def test_an_answer_is_computed_from_all_rows(
 
 def test_what_was_computed_is_said_and_the_rows_are_quoted() -> None:
     longest = _read("Which ferry is the longest?", _labelled("Ferries", _FERRIES))
-    assert longest.shown.startswith("Hebe: Length (m) 72.4, the most of 4 rows.\nFerry: Hebe; ")
+    assert longest.shown.startswith("Hebe: Length 72.4 m, the most of 4 rows.\nFerry: Hebe; ")
     [quote] = longest.quotes  # of a slot that the hops did not find
     assert longest.candidates[0].start == quote.item.slot.start + quote.text.index("Hebe")
     total = _read("How much honey is there in total?", _in_lines("Hives", _HIVES))
-    assert "Honey (kg): 81.5, the sum of 4 rows (1 without a value)." in total.shown
+    assert "Honey: 81.5 kg, the sum of 4 rows (1 without a value)." in total.shown
     both = _read("Which is newer, Torrin or Hebe?", _in_lines("Ferries", _FERRIES))
     assert [quote.text.partition(" |")[0] for quote in both.quotes] == ["Hebe", "Torrin"]
+
+
+@pytest.mark.parametrize(
+    ("header", "text", "shown"),
+    [
+        ("Height (m)", "3.4", ("Height", "3.4 m")),
+        ("Price [EUR]", "1,200", ("Price", "1,200 EUR")),
+        ("Length in km", "12", ("Length", "12 km")),
+        ("Leave (days)", "24", ("Leave", "24 days")),
+        ("Height (m)", "3.4 m", ("Height", "3.4 m")),
+        ("Height (m)", "unknown", ("Height (m)", "unknown")),
+        ("Price (2024)", "12", ("Price (2024)", "12")),
+        ("Price (net)", "12", ("Price (net)", "12")),
+        ("m", "12", ("m", "12")),
+    ],
+)
+def test_a_value_has_the_unit_of_its_header(header: str, text: str, shown: tuple[str, str]) -> None:
+    assert with_unit(header, text) == shown
 
 
 def test_nothing_is_computed_from_a_part_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -511,8 +511,7 @@ def test_batches_before_one_that_can_not_be_encoded_are_stored(tmp_path: Path) -
         assert engine.store.verify() == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("after", [1, 5])
+@pytest.mark.parametrize(("how", "after"), [(signal.SIGKILL, 5), (signal.SIGINT, 1)])
 def test_an_interrupted_ingest_is_finished_by_the_next(
     tmp_path: Path, how: signal.Signals, after: int
 ) -> None:

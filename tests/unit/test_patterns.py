@@ -117,10 +117,10 @@ _UNITS = (
     "[[", "``",
 )  # fmt: skip
 _DOORS: dict[str, tuple[Callable[[Engine, str], Any], int]] = {
-    "ask": (lambda memory, text: memory.ask(text), 450),
-    "search": (lambda memory, text: memory.search(text), 450),
-    "tell": (lambda memory, text: memory.tell(f"Ann lives in Rome. {text}"), 1_000),
-    "ingest": (lambda memory, text: memory.ingest(Document(id="a", text=text)), 5_000),
+    "ask": (lambda memory, text: memory.ask(text), 300),
+    "search": (lambda memory, text: memory.search(text), 300),
+    "tell": (lambda memory, text: memory.tell(f"Ann lives in Rome. {text}"), 500),
+    "ingest": (lambda memory, text: memory.ingest(Document(id="a", text=text)), 2_000),
 }
 
 

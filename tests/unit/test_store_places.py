@@ -320,7 +320,7 @@ def test_servers_of_a_protocol_open_the_address_itself(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["doctor", "--store", "memory"], ["tell", "Ann likes tea.", "--store", "memory"]],
+    [["doctor", "--store", "memory"], ["tell", "Ann likes tea.", "--store", "memory"]],
     ids=lambda arguments: arguments[0],
 )
 def test_who_has_no_server_loads_nothing_for_one(arguments: list[str], tmp_path: Path) -> None:

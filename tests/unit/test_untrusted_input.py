@@ -30,7 +30,7 @@ _ANY_TEXT = st.text(st.characters(), max_size=200)
 @pytest.mark.parametrize("name", sorted(DOORS.keys() - {"real"}))
 def test_no_door_crashes(tmp_path: Path, name: str) -> None:
     door = DOORS[name][0](tmp_path)
-    for seed in range(10_000_000, 10_000_060):
+    for seed in range(10_000_000, 10_000_025):
         try:
             door(Random(seed))
         except (MemnetError, ValidationError) as error:

@@ -2,35 +2,49 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
+from html import escape, unescape
+from itertools import pairwise
 from math import isfinite
 from pathlib import PurePath
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from selectolax.lexbor import LexborHTMLParser
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.markup.markdown_html import HtmlReader, component_text, tag_text
 from memnet.loaders.markup.markdown_rules import make_parser
-from memnet.loaders.markup.writing import (
-    MarkupWriter,
-    admonition_label,
-    anchor_name,
-    image_text,
-    link_names,
-    path_name,
-)
+from memnet.loaders.markup.writing import image_text, path_name
+from memnet.loaders.web import html
+from memnet.loaders.web.html_blocks import link_names
+from memnet.loaders.web.html_tree import BLOCKS, UNREAD, flat_text, parse
 
-# Stands for code while marks in the text around it are looked for; the parser leaves none.
-_KEPT = "\x00"
 _GONE = "\x01"  # stands for an image or an embed that is no text
 _GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
-_HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
+_AROUND = frozenset({"html", "head", "body"})
+_NAME = re.compile(r"</?[A-Za-z][\w.:-]*")
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big br button cite code data del dfn em font i img input ins kbd "
+    "label mark math meter output picture q rp rt ruby s samp small source span strike strong sub "
+    "sup time tt u var wbr".split()
+)
+_STYLE = re.compile(
+    r"</?(?:b|big|code|em|font|i|nobr|plaintext|s|small|strike|strong|tt|u)(?=[\s/>])[^<>]{0,1000}>",
+    re.IGNORECASE,
+)
+# Attributes of components.
+_VALUE = re.compile(r"\s([A-Za-z][\w-]{0,50})=\{?(?:\"([^\"]*)\"|'([^']*)')")
+_TITLES = frozenset({"title", "label", "description", "summary", "caption", "heading", "header"})
+_NO_TEXT = frozenset(
+    "class className style id src srcSet sizes viewBox d path points transform rel client icon alt "
+    "import".split()
+)
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
 _COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
 _HEADING = re.compile(r"\s*(#{1,6})[ \t]+\S")
@@ -54,15 +68,36 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text without its markup, with its front matter as metadata."""
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     front = _front_matter(text)
-    writer = MarkupWriter(file)
-    writer.title, writer.names = front.title, list(front.names)
-    writer.metadata = dict(front.metadata)
-    description = one_line(str(front.metadata.get("description") or ""))
+    metadata = dict(front.metadata)
+    builder = DocumentBuilder()
+    description = one_line(str(metadata.get("description") or ""))
     if description and description not in one_line(text[front.end :]):
-        writer.paragraph(description)  # often the only sentence that says what the page is about
-    parser = make_parser(components=PurePath(file.name).suffix.lower() == ".mdx")
-    _Walk(parser, writer).document(parser.parse(text[front.end :]))
-    yield writer.finish()
+        builder.add("paragraph", description)  # often all that says what the page is about
+    is_mdx = PurePath(file.name).suffix.lower() == ".mdx"
+    parser = make_parser(components=is_mdx)
+    for name, rule in _RENDERED.items():
+        parser.add_render_rule(name, rule)
+    tokens = _with_notes(parser.parse(text[front.end :]))
+    given = {"embedded": list[str]()}
+
+    def markup(tokens: Sequence[Token]) -> str:
+        rendered = str(parser.renderer.render(tokens, parser.options, given))
+        return _GAP.sub("", rendered).replace(_GONE, "")
+
+    def shown(token: Token) -> str:
+        return one_line(flat_text(parse(markup([token]))[0]))
+
+    title = _take_title(tokens, front.title, shown, file.max_title)
+    page = html.add(builder, markup(tokens), whole=True, max_heading=file.max_title)
+    builder.add_links(given["embedded"])
+    listed = metadata.get("tags")
+    tags = [str(tag) for tag in listed] if isinstance(listed, list) else []
+    for heading, token in pairwise(tokens):
+        if token.type == "inline" and heading.type != "heading_open":
+            tags += _tags(token)
+    if tags:
+        metadata["tags"] = list(dict.fromkeys(tags))
+    yield file.document(builder, title or page.title, metadata, front.names)
     if front.problem:
         yield Problem(file.name, f"front matter {front.problem}; what could be read of it is kept")
 
@@ -93,192 +128,147 @@ def add_markdown(
     return piece.title
 
 
-class _Walk:
-    """Reads the tokens of a document from first to last."""
-
-    def __init__(self, parser: MarkdownIt, writer: MarkupWriter) -> None:
-        self._parser = parser
-        self._writer = writer
-        self._numbers: list[int] = []  # next number of each open list; -1 for one with bullets
-        self._callouts: list[bool] = []  # of each open quote whether it is a callout
-        self._notes: dict[str, list[Token]] = {}  # footnotes that are still to be added
-        self._due: list[str] = []  # footnotes that were referred to since the last block
-        self._tags: dict[str, None] = {}
-        self._header: list[str] = []
-        self._row: list[str] = []
-        self._row_links: list[str] = []
-        self._in_header = False
-
-    def document(self, tokens: Sequence[Token]) -> None:
-        """Add all tokens; a footnote comes after the block that refers to it."""
-        tokens = self._without_notes(tokens)
-        headings = [
-            (int(token.tag[1]), tokens[index + 1])
-            for index, token in enumerate(tokens)
-            if token.type == "heading_open" and not token.level
-        ]
-        levels = [level for level, _ in headings]
-        if levels and levels.count(min(levels)) == 1:
-            self._writer.title_levels.add(min(levels))
-        for index, token in enumerate(tokens):
-            self._add(tokens, index)
-            if not token.level and token.nesting <= 0:
-                self._add_notes()
-        self._due = list(self._notes)
-        self._add_notes()
-        if not self._writer.title and levels[:1] == [1] and levels.count(1) == 1:
-            self._writer.title = self._inline(headings[0][1])[0]
-        if self._tags:
-            listed = self._writer.metadata.get("tags")
-            given = [str(tag) for tag in listed] if isinstance(listed, list) else []
-            self._writer.metadata["tags"] = list(dict.fromkeys([*given, *self._tags]))
-
-    def _without_notes(self, tokens: Sequence[Token]) -> list[Token]:
-        """The tokens without those of footnotes, which are kept by their labels."""
-        rest: list[Token] = []
-        note: list[Token] = []
-        depth = 0
-        for token in tokens:
-            if token.type == "footnote_reference_open":
-                depth += 1
-                if depth == 1:
-                    note = self._notes.setdefault(token.meta["label"], [])
-            elif token.type == "footnote_reference_close":
-                depth -= 1
-            else:
-                (note if depth else rest).append(token)
-        return rest
-
-    def _add_notes(self) -> None:
-        while self._due:
-            due, self._due = self._due, []
-            for label in due:
-                note = self._notes.pop(label, [])
-                for index in range(len(note)):
-                    self._add(note, index)
-
-    def _add(self, tokens: Sequence[Token], index: int) -> None:
-        token, writer = tokens[index], self._writer
-        match token.type:
-            case "inline":
-                self._add_text(tokens[index - 1], token)
-            case "bullet_list_open":
-                self._numbers.append(-1)
-            case "ordered_list_open":
-                self._numbers.append(int(token.attrGet("start") or 1) if token.attrs else 1)
-            case "bullet_list_close" | "ordered_list_close":
-                self._numbers.pop()
-            case "list_item_open":
-                number = self._numbers[-1]
-                writer.open_item("-" if number < 0 else f"{number}{token.markup}")
-                self._numbers[-1] += number >= 0
-            case "list_item_close":
-                writer.close_item()
-            case "blockquote_open":
-                self._open_quote(token)
-            case "blockquote_close":
-                writer.quotes -= not self._callouts.pop()
-            case "label":
-                writer.label(admonition_label(token.content))
-            case "fence" | "code_block":
-                writer.code(token.content)
-            case "component":
-                texts, links = component_text(token.content)
-                for text in texts:
-                    writer.paragraph(text, links)
-            case "html_block":
-                HtmlReader(writer).read(token.content)
-            case "thead_open" | "thead_close":
-                self._in_header = token.nesting > 0
-            case "tr_open":
-                self._row, self._row_links = [], []
-            case "tr_close":
-                if self._in_header:
-                    self._header = self._row
-                writer.row(
-                    self._row, self._header, is_header=self._in_header, links=self._row_links
-                )
-
-    def _open_quote(self, token: Token) -> None:
-        kind, title = token.meta.get("kind", ""), token.meta.get("title", "")
-        self._callouts.append(bool(kind))
-        if not kind:
-            self._writer.quotes += 1
-        elif title:
-            self._writer.paragraph(*self._inline(self._parser.parseInline(title)[0]))
-        else:
-            self._writer.label(admonition_label(kind))
-
-    def _add_text(self, opening: Token, token: Token) -> None:
-        """Add the text of a block that another token opens."""
-        text, links = self._inline(token)
-        if opening.type == "heading_open" and not opening.level:
-            self._writer.heading(text, int(opening.tag[1]), links)
-        elif opening.type in ("th_open", "td_open"):
-            self._row.append(text)
-            self._row_links += links
-        elif opening.type == "dt_open":
-            self._writer.label(text, links)
-        else:
-            self._writer.paragraph(text, links)
-        if opening.type != "heading_open":
-            self._tags.update(dict.fromkeys(_tags(token, text)))
-
-    def _inline(self, token: Token) -> tuple[str, list[str]]:
-        """The text of a block and the names that its links lead to."""
-        parts: list[str] = []
-        kept: list[str] = []
-        links: list[str] = []
-        for child in token.children or ():
-            match child.type:
-                case "text":
-                    parts.append(child.content)
-                case "softbreak":
-                    parts.append(" ")
-                case "hardbreak":
-                    parts.append("\n")
-                case "code_inline" | "formula":
-                    kept.append(child.content)
-                    parts.append(_KEPT)
-                case "link_open":
-                    links += link_names(str(child.attrGet("href") or ""))
-                case "image":
-                    described = image_text(child.content, str(child.attrGet("src") or ""))
-                    parts.append(described or _GONE)
-                case "html_inline":
-                    parts.append(tag_text(child.content, links))
-                case "wiki_link":
-                    parts.append(_wiki_link(child.content, links))
-                case "footnote_ref":
-                    self._due.append(child.meta["label"])
-        text = "".join(parts)
-        if "==" in text:
-            text = _HIGHLIGHT.sub(r"\1", text)
-        if _GONE in text:
-            text = _GAP.sub("", text).replace(_GONE, "")
-        pieces = text.split(_KEPT)
-        text = "".join(piece + code for piece, code in zip(pieces, [*kept, ""], strict=True))
-        lines = (one_line(line) for line in text.split("\n"))
-        return "\n".join(filter(None, lines)), links
+# How what is not plain CommonMark is written as HTML: functions of the renderer, the tokens, the
+# number of one, the parser's options, and a table whose "embedded" takes names of links without a
+# text.
 
 
-def _wiki_link(written: str, links: list[str]) -> str:
-    """What is shown of a link to a note, whose names are added to ``links``."""
-    is_embed = written.startswith("!")
+def _formula(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
+) -> str:
+    """As it stands."""
+    return escape(tokens[index].content).replace("\n", "<br>")
+
+
+def _image(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
+) -> str:
+    """Its description."""
+    token = tokens[index]
+    return escape(image_text(token.content, str(token.attrGet("src") or ""))) or _GONE
+
+
+def _wiki_link(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
+) -> str:
+    """A link to a note, or what is shown of one."""
+    written = tokens[index].content
     address, _, label = written.removeprefix("!")[2:-2].partition("|")
     target, _, anchor = address.strip().rstrip("\\").partition("#")
-    if is_embed and _MEDIA.search(target):
-        return _GONE
-    note = path_name(target)
     headings = [part.strip() for part in anchor.split("#") if not part.startswith("^")]
-    links += [name for name in (note.partition("^")[0], *map(anchor_name, headings)) if name]
-    return _GONE if is_embed else label or " > ".join(filter(None, [note, *headings]))
+    note = path_name(target)
+    link = "#".join([quote(note.partition("^")[0]), *map(quote, headings[-1:])])
+    if written.startswith("!"):
+        if not _MEDIA.search(target):
+            env["embedded"] += filter(None, (note, *headings))
+        return _GONE
+    shown = label or " > ".join(filter(None, [note, *headings]))
+    return f'<a href="{link}">{escape(shown)}</a>'
 
 
-def _tags(token: Token, text: str) -> Iterator[str]:
+def _html_inline(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
+) -> str:
+    """What a tag within a text shows and leads to."""
+    tag = tokens[index].content
+    element = next((one for one in parse(tag) if one.tag not in _AROUND), None)
+    name = (_NAME.match(tag) or [""])[0].strip("</").lower()
+    if element is not None and name == "a":
+        env["embedded"] += link_names(element)
+    if element is not None and name == "img":
+        return escape(image_text(element.get("alt"), element.get("src")))
+    if name == "br":
+        return "<br>"
+    known = name in BLOCKS or name in UNREAD or name in _INLINE
+    if tag[1:-1].isidentifier() and not known:
+        return escape(tag)  # a placeholder
+    return " " if name in BLOCKS else ""
+
+
+def _html_block(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
+) -> str:
+    """A piece of HTML with all that it opens closed.
+
+    Styles go: each one that is left open is opened again in each paragraph.
+    """
+    body = LexborHTMLParser(_STYLE.sub("", tokens[index].content)).body
+    return "" if body is None else body.inner_html or ""
+
+
+def _component(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
+) -> str:
+    """Texts among its attributes: titles, and values of several words."""
+    texts = []
+    for name, double, single in _VALUE.findall(tokens[index].content):
+        value = unescape(double or single).strip()
+        if name in ("href", "to", "link"):
+            env["embedded"] += filter(None, [path_name(value.partition("#")[0])])
+        elif name in _TITLES or (" " in value and name not in _NO_TEXT):
+            texts.append(f"<p>{escape(value)}</p>")
+    return "".join(texts)
+
+
+_RENDERED = {
+    "formula": _formula,
+    "image": _image,
+    "wiki_link": _wiki_link,
+    "html_inline": _html_inline,
+    "html_block": _html_block,
+    "component": _component,
+}
+
+
+def _take_title(tokens: list[Token], title: str, shown: Callable[[Token], str], most: int) -> str:
+    """The title of a document, if not ``title``; a heading that opens it and says that goes."""
+    levels = [int(one.tag[1]) for one in tokens if one.type == "heading_open" and not one.level]
+    if tokens and tokens[0].type == "heading_open":
+        heading = shown(tokens[1])
+        opens = levels[0] == 1 or (levels[0] == min(levels) and levels.count(levels[0]) == 1)
+        is_title = title.casefold() == heading.casefold() if title else opens
+        if is_title and len(heading) <= most:
+            del tokens[:3]
+            return title or heading
+    if not title and levels[:1] == [1] and levels.count(1) == 1:
+        at = next(index for index, one in enumerate(tokens) if one.tag == "h1")
+        title = shown(tokens[at + 1])
+    return title
+
+
+def _with_notes(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with each footnote after the block that refers to it first."""
+    blocks: list[list[Token]] = [[]]
+    notes: dict[str, list[Token]] = {}
+    note: list[Token] | None = None
+    for token in tokens:
+        if token.type == "footnote_reference_open" and note is None:
+            note = notes.setdefault(token.meta["label"], [])
+        elif token.type == "footnote_reference_close" and not token.level:
+            note = None
+        elif not token.type.startswith("footnote_reference"):
+            (blocks[-1] if note is None else note).append(token)
+            if note is None and not token.level and token.nesting <= 0:
+                blocks.append([])
+    ordered: list[Token] = []
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()
+        due = [
+            child.meta["label"]
+            for token in block
+            for child in token.children or ()
+            if child.type == "footnote_ref"
+        ]
+        blocks += [notes.pop(label) for label in dict.fromkeys(reversed(due)) if label in notes]
+        ordered += block
+    for token in ordered:
+        token.children = [one for one in token.children or () if one.type != "footnote_ref"]
+    return [*ordered, *(token for left in notes.values() for token in left)]
+
+
+def _tags(token: Token) -> Iterator[str]:
     """Tags in a text, but not those in its code."""
-    if "#" not in text:
-        return
     outside = " ".join(child.content for child in token.children or () if child.type == "text")
     for tag in _TAG.findall(outside):
         if not tag.replace("/", "").isdigit() and not _COLOUR.match(tag):

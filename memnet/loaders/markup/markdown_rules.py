@@ -12,8 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, paragraph
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+
+from memnet.loaders.markup.writing import admonition_label
 
 # Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
 # that brackets without a link take grows with it.
@@ -57,6 +60,10 @@ _ATTRIBUTES = re.compile(
 )
 _ICON = re.compile(r":(?:material|fontawesome|octicons|simple)-[a-z0-9-]{1,100}:")
 _STOPS = ["paragraph", "reference", "blockquote", "list"]
+
+
+# Of marked text; what stands in code is taken first.
+_HIGHLIGHT = re.compile(r"(`[^`\n]{1,500}`)|(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 
 
 @cache  # setting one up takes as long as parsing a short note
@@ -350,14 +357,64 @@ def _braces(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _text(text: str, level: int) -> list[Token]:
+    """A paragraph."""
+    return [
+        Token("paragraph_open", "p", 1, level=level, block=True),
+        Token("inline", "", 0, level=level + 1, content=text, children=[]),
+        Token("paragraph_close", "p", -1, level=level, block=True),
+    ]
+
+
 def _marks(state: StateCore) -> None:
-    """Callouts become titles, and ids at the end of blocks go."""
-    for index, token in enumerate(state.tokens):
-        if token.type != "inline":
-            continue
-        if "^" in token.content:
-            token.content = _BLOCK_ID.sub("", token.content)
-        found = _CALLOUT.match(token.content) if index > 1 else None
-        if found and state.tokens[index - 2].type == "blockquote_open":
-            state.tokens[index - 2].meta = {"kind": found[1], "title": found[2]}
-            token.content = token.content[found.end() :]
+    """Admonitions and callouts become paragraphs, and what is no text of a block goes.
+
+    Headings within quotes and lists become paragraphs, as most are no headings of the document.
+    """
+    tokens, state.tokens = state.tokens, []
+    label = ""  # the kind of an admonition, with which its first paragraph begins
+    quotes: list[bool] = []  # of each open quote whether it is a callout
+    numbers: list[int] = []  # next number of each open list
+    for index, token in enumerate(tokens):
+        if label and token.type not in ("paragraph_open", "inline"):
+            state.tokens += _text(label, token.level)
+            label = ""
+        match token.type:
+            case "label":
+                label = admonition_label(token.content)
+                continue
+            case "blockquote_open":
+                first = tokens[index + 2] if index + 2 < len(tokens) else token
+                found = _CALLOUT.match(first.content) if first.type == "inline" else None
+                quotes.append(found is not None)
+                if found:
+                    first.content = first.content[found.end() :]
+                    if found[2]:
+                        state.tokens += _text(found[2], token.level)
+                    else:
+                        label = admonition_label(found[1])
+                    continue
+            case "blockquote_close":
+                if quotes.pop():
+                    continue
+            case "bullet_list_open" | "ordered_list_open":
+                numbers.append(int(token.attrGet("start") or 1) if token.attrs else 1)
+            case "bullet_list_close" | "ordered_list_close":
+                numbers.pop()
+            case "list_item_open" if token.info:
+                token.attrSet("data-marker", f"{numbers[-1]}{token.markup}")
+                numbers[-1] += 1
+            case "paragraph_open" if numbers and state.tokens[-1].type == "paragraph_close":
+                state.tokens[-1] = Token("break", "br", 0)  # an item is one block
+                continue
+            case "heading_open" | "heading_close" if token.level:
+                token.tag = "p"
+            case "inline":
+                text = _HIGHLIGHT.sub(r"\1\2", _BLOCK_ID.sub("", token.content))
+                if label and text:
+                    named = text.lower().startswith(label.lower())
+                    text, label = text if named else f"{label}: {text}", ""
+                token.content = text
+        state.tokens.append(token)
+    if label:
+        state.tokens += _text(label, 0)

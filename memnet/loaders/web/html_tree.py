@@ -22,7 +22,7 @@ BLOCKS = HEADINGS | frozenset(
     " plaintext".split()
 )
 # Elements whose content is not text, is shown only in place of something else, or is entered.
-_UNREAD = frozenset(
+UNREAD = frozenset(
     "script style template svg canvas iframe object embed audio video noscript noframes noembed"
     " select textarea datalist progress meter rt rp".split()
 )
@@ -113,7 +113,7 @@ def parse(markup: str) -> list[Element]:
             element = Element(tag, node.attributes, above[-1])
             above[-1].children.append(element)
             elements.append(element)
-            inner = None if tag in _UNREAD else node.first_child
+            inner = None if tag in UNREAD else node.first_child
             if inner is not None:
                 above.append(element)
                 node = inner
@@ -146,7 +146,7 @@ def _measure(elements: list[Element]) -> None:
     """Sum up, from the leaves to the root, what stands in each element."""
     for element in reversed(elements):
         tag = element.tag
-        if tag in _UNREAD:
+        if tag in UNREAD:
             element.dropped = True
         else:
             for child in element.children:

@@ -4,13 +4,10 @@ import { announce, byId, count, h, marked, shorten, sourceName } from "./dom.js"
 import { found } from "./hops.js";
 import * as reader from "./reader.js";
 
-const KINDS = {
-  value: "read in a passage", definition: "a definition", statement: "a statement", list: "a list",
-  steps: "steps", table: "a cell of a table", code: "code", yes: "yes or no", no: "yes or no",
-  facts: "from facts", story: "from a story", none: "no answer",
-};
 const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
 const SHOWN = 5; // pieces of evidence before "more"
+const ITEM = /^\s*(?:[-*+•◦▪‣–]|\(?(\d{1,4})[.)])\s+/;
+const MOST_COLUMNS = 4; // of a row that is alone and not turned
 
 /** Spans of an answer in a piece of evidence: of the sentence that is quoted, and of the words. */
 function places(answer, item) {
@@ -19,9 +16,10 @@ function places(answer, item) {
   const words = best
     .filter((one) => one.evidence === item.id && one.start !== null)
     .map((one) => ({ start: one.start, end: one.end, name: "short" }));
-  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
-  const span = unit ? [unit.start, unit.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
-  return { span, words, quote };
+  const unit = answer.units.find((one) => one.evidence === item.id);
+  const shown = quote ?? unit;
+  const span = shown ? [shown.start, shown.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
+  return { span, words, quote, unit };
 }
 
 function confidence(answer) {
@@ -29,13 +27,13 @@ function confidence(answer) {
   const percent = Math.round(100 * answer.confidence);
   return h("span", { class: "confidence" },
     h("span", { class: "gauge", "aria-hidden": "true", "--weight": answer.confidence }),
-    `${percent} % confident`);
+    `${percent >= 90 ? "almost certain" : percent >= 70 ? "likely" : "perhaps"} · ${percent} %`);
 }
 
 /** The words that answer, large. */
 function headline(answer) {
   if (answer.unknown_words.length) return `The model ${answer.model} does not know: ${answer.unknown_words.join(", ")}.`;
-  if (answer.abstained || answer.answer === null) return "The memory does not hold the answer.";
+  if (answer.answer === null) return "The memory does not hold the answer.";
   if (answer.shown === "passage") return null;
   if (answer.contradiction) return "The memory says both.";
   if (answer.kind === "facts") return answer.candidates.map((one) => one.text).join(", ");
@@ -43,20 +41,75 @@ function headline(answer) {
   return SPANS.has(answer.kind) && answer.short ? answer.short : null;
 }
 
-/** The quotations, each with its number in the evidence. */
+/** What stands before the quotations: what was computed from them. */
+function before(answer) {
+  if (!answer.quotes.length || answer.shown !== "answer") return null;
+  const text = answer.answer.slice(0, Math.max(0, answer.answer.indexOf(answer.quotes[0].text)));
+  const said = text.replace(/^(?:Yes|No): /, "").trim();
+  return said && h("p", { class: "text", dir: "auto" }, said);
+}
+
+/** The quotations, each with its number in the evidence; rows of one table are together. */
 function quotations(answer, open) {
   const items = answer.evidence.map((item) => item.id);
-  return answer.quotes.map((quote) => {
+  const cite = (quote) => {
     const number = items.indexOf(quote.evidence);
-    const words = answer.candidates.slice(0, 1)
-      .filter((one) => one.evidence === quote.evidence && one.start !== null && answer.shown === "answer" && SPANS.has(answer.kind))
-      .map((one) => ({ start: one.start, end: one.end, name: "short" }));
-    const cite = number < 0 ? null
+    return number < 0 ? null
       : h("button", { type: "button", class: "cite", "aria-label": `Evidence ${number + 1}`, onclick: () => open(number) }, String(number + 1));
-    const text = marked(quote.text, quote.start, words);
-    if (answer.kind === "code") return h("div", {}, h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": "Code" }, text), cite);
-    return h("p", { class: "text", dir: "auto" }, text, cite);
+  };
+  const shown = [];
+  let rows = [];
+  const flush = () => {
+    if (rows.length) shown.push(table(rows.flatMap((quote) => quote.rows)), h("p", {}, cite(rows[0])));
+    rows = [];
+  };
+  for (const quote of answer.quotes) {
+    const known = rows.flatMap((one) => headersOf(one.rows));
+    if (!quote.rows.length || !headersOf(quote.rows).some((one) => known.includes(one))) flush();
+    if (quote.rows.length) rows.push(quote);
+    else if (answer.kind === "code") shown.push(h("div", {}, h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": "Code" }, quote.text), cite(quote)));
+    else shown.push(...lines(answer, quote, cite(quote)));
+  }
+  flush();
+  return shown;
+}
+
+/** The lines of a quotation: items as lists with their own numbers, others as a paragraph. */
+function lines(answer, quote, cite) {
+  const words = answer.candidates.slice(0, 1)
+    .filter((one) => one.evidence === quote.evidence && one.start !== null && answer.shown === "answer" && SPANS.has(answer.kind))
+    .map((one) => ({ start: one.start, end: one.end, name: "short" }));
+  const blocks = [];
+  let offset = quote.start;
+  for (const line of quote.text.split("\n")) {
+    const item = line.match(ITEM);
+    const sign = item ? item[0].length : 0;
+    const text = marked(line.slice(sign), offset + sign, words);
+    const tag = !item ? "p" : item[1] ? "ol" : "ul";
+    offset += Array.from(line).length + 1;
+    if (blocks.at(-1)?.localName !== tag) blocks.push(h(tag, { class: "text", dir: "auto" }));
+    else if (!item) blocks.at(-1).append("\n");
+    blocks.at(-1).append(...(item ? [h("li", { value: item[1] }, text)] : text));
+  }
+  const last = blocks.at(-1);
+  if (cite) (last.lastElementChild?.localName === "li" ? last.lastElementChild : last).append(cite);
+  return blocks;
+}
+
+const headersOf = (rows) => [...new Set(rows.flatMap((row) => row.map((cell) => cell.header)))];
+
+/** Rows under their headers; a line for each cell of a long row that is alone. */
+function table(rows) {
+  const headers = headersOf(rows);
+  const head = (text, scope) => (text ? h("th", { scope }, text) : h("td", {}));
+  const cells = (row) => headers.map((header) => {
+    const cell = row.find((one) => one.header === header);
+    return h("td", { dir: "auto" }, cell?.answers ? h("mark", { class: "short" }, cell.text) : cell?.text);
   });
+  const body = rows.length === 1 && headers.length > MOST_COLUMNS
+    ? cells(rows[0]).map((cell, index) => h("tr", {}, head(headers[index], "row"), cell))
+    : [h("tr", {}, headers.map((one) => head(one, "col"))), ...rows.map((row) => h("tr", {}, cells(row)))];
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows of a table" }, h("table", {}, h("tbody", {}, body)));
 }
 
 function sides(answer, open) {
@@ -70,13 +123,6 @@ function sides(answer, open) {
   }));
 }
 
-/** The sentence of a piece of evidence that matters, or its beginning. */
-function excerpt(answer, item) {
-  const { span, words, quote } = places(answer, item);
-  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
-  return unit ? marked(unit.text, span[0], words) : shorten(item.text, 240);
-}
-
 /** A fact as its line, with its values marked where they answer. */
 function factItem(answer, item, number, open) {
   const value = item.text.split("\t").at(-1);
@@ -88,42 +134,20 @@ function factItem(answer, item, number, open) {
     h("p", { class: "quiet" }, h("bdi", {}, sourceName(item.source)), ` · hop ${item.hop}`));
 }
 
-/**
- * Ids of the slots that carry the answer: what it quotes, and what some hop attended to at least
- * half as much as to what it attended to most. Null if that is not known.
- */
-function carrying(answer) {
-  if (!answer.hops.some((hop) => hop.weights.length)) return null;
-  const ids = new Set(answer.quotes.map((one) => one.evidence));
-  for (const { weights } of answer.hops) {
-    const least = Math.max(...weights.map((one) => one.weight)) / 2;
-    for (const one of weights) if (one.weight >= least) ids.add(one.id);
-  }
-  return ids;
-}
-
 function evidenceItem(answer, item, number, open) {
   if (item.kind === "fact") return factItem(answer, item, number, open);
+  const { quote, unit } = places(answer, item);
   const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
   const title = shorten(item.title || sourceName(item.source), 120);
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
       h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
-    h("p", { class: "text", dir: "auto" }, excerpt(answer, item)),
+    quote ? null : h("p", { class: "text", dir: "auto" }, unit?.text ?? shorten(item.text, 240)),
     item.copies.length ? h("p", { class: "quiet" }, `also in ${item.copies.map(copyName).join("; ")}`) : null);
 }
 
 function copyName(copy) {
   return [sourceName(copy.source), copy.place].filter(Boolean).join(", ");
-}
-
-function candidates(answer) {
-  const others = answer.kind === "facts" ? [] : answer.candidates.slice(answer.abstained ? 0 : 1, 8);
-  if (!others.length) return null;
-  return h("details", {}, h("summary", {}, "Other candidates"),
-    h("ol", { class: "plain candidates" }, others.map((one) =>
-      h("li", { "--weight": Math.max(0, Math.min(1, one.score)) },
-        h("span", { class: "text", dir: "auto" }, shorten(one.text, 160)), h("span", { class: "quiet" }, one.score.toFixed(2))))));
 }
 
 /** A link to the graph around what the answer's facts are about. */
@@ -163,13 +187,11 @@ export function show(given) {
   const plain = !answer.quotes.length && !title ? answer.answer : null;
   const list = h("ol", { class: "plain list" },
     answer.evidence.map((item, index) => evidenceItem(answer, item, index, opener)));
-  const ids = carrying(answer);
   const items = [...list.children];
-  const weak = ids ? items.filter((_, index) => !ids.has(answer.evidence[index].id)) : [];
+  const weak = items.filter((_, index) => !answer.carrying.includes(answer.evidence[index].id));
   const strong = items.filter((item) => !weak.includes(item));
   weak.forEach((item) => item.classList.add("weak"));
-  // Where nothing carries the answer, what came nearest is shown all the same.
-  const shown = new Set((strong.length ? strong : items).slice(0, SHOWN));
+  const shown = new Set(strong.slice(0, SHOWN));
   const hidden = items.filter((item) => !shown.has(item));
   hidden.forEach((item) => (item.hidden = true));
   const more = hidden.length
@@ -184,14 +206,15 @@ export function show(given) {
     h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
       title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
       answer.shown === "passage" ? h("p", { class: "quiet" }, "Not sure; this may answer:") : null,
-      h("div", { class: title || answer.shown === "passage" ? "quotes" : "quotes large" }, texts, plain ? h("p", { class: "text" }, plain) : null),
+      h("div", { class: title || answer.shown === "passage" ? "quotes" : "quotes large" }, before(answer), texts, plain ? h("p", { class: "text" }, plain) : null),
       answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
-      h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
-        h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)),
+      answer.hops.length || !answer.abstained ? h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
+        h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)) : null,
       answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
       answer.notes.map((note) => h("p", { class: "quiet" }, note)),
-      answer.evidence.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence") : h("p", {}, "Nothing similar is stored."),
-      list, more, factsLink(answer), details, candidates(answer)),
+      strong.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence")
+        : answer.answer === null ? h("p", {}, "Nothing similar is stored.") : null,
+      list, more, factsLink(answer), details),
   );
   announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);
 }

@@ -176,10 +176,10 @@ def test_items_are_blocks_with_their_paragraphs() -> None:
         "     after\n5. three"
     )
     assert note.text == (
-        "1. one\n   more\n2. two\n  - deep\n  - deeper\n    said\n\nls\n\nafter\n\n3. three"
+        "1. one\nmore\n2. two\n  - deep\n  - deeper\n  said\n\nls\n\n  after\n3. three"
     )
     assert [(block.kind, block.level) for block in note.blocks] == [
-        ("item", 0), ("item", 0), ("item", 1), ("item", 1), ("code", 0), ("paragraph", 0),
+        ("item", 0), ("item", 0), ("item", 1), ("item", 1), ("item", 1), ("code", 0), ("item", 1),
         ("item", 0),
     ]  # fmt: skip
     assert shown("7) a\n8) b") == [("item", "7) a"), ("item", "8) b")]
