@@ -45,10 +45,12 @@ def named_units(question: str, passages: Sequence[RankedSlot]) -> NamedUnits | N
     held = [_held(asked, item) for item in passages]
     counts = [len(about) for of_passage in held for _, about in of_passage]
     known = frozenset[str]().union(*(about for of_passage in held for _, about in of_passage))
-    missing = any(map(_NAMES_ONE.match, asked - known))
+    missing = any(_NAMES_ONE.match(code) for code in asked - known)
     weak = {shape_of(code) for code in asked - known if _NAMES_ONE_OF_SOME.match(code)}
     if weak and not missing:
-        missing = any(shape_of(code) in weak for item in passages for code in codes_of(item.slot.text))
+        missing = any(
+            shape_of(code) in weak for item in passages for code in codes_of(item.slot.text)
+        )
     most = max(counts, default=0)
     if not missing and min(counts, default=0) == most:
         return None
