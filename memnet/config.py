@@ -186,7 +186,7 @@ class AnswerConfig(Settings):
     """When to answer, and with what."""
 
     passages: int = Field(default=5, ge=1)
-    """Passages that are read for an answer."""
+    """Passages that are read for an answer, less those that hops hardly attended to."""
     tokens: int = Field(default=384, ge=64, le=512)
     """Max. tokens that the reader takes at once, as in its training."""
     rules: bool = True

@@ -188,7 +188,7 @@ def predict_spans(
     quoted = sum(one.weight for one in quotes)
     shown = kind_shown(kind, quotes)
     if kind not in ("yes", "no") and last is None and compared is None:
-        quotes = with_close_unit(kind, quotes, most)
+        quotes = with_close_unit(question, kind, quotes, most)
     return Prediction(
         candidates=best,
         support=support,

@@ -7,17 +7,20 @@ its unit, a list with its items, the rest as the units that belong together.
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from memnet.reader.codes import NamedUnits
+from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
 from memnet.storage import Slot
 from memnet.text.english import Unit, units
-from memnet.text.names import normalise
+from memnet.text.names import normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}
@@ -41,6 +44,7 @@ _OTHER = 8.0
 # Logits by which what is a step counts more, times the probability that steps are asked for.
 _STEP = 3.0
 _MANY = ("list", "steps")
+_LABELLED = re.compile(r"[^\W\d_][^:.\n]{0,40}: \S")
 _MAX_CANDIDATES = 3
 
 
@@ -173,7 +177,7 @@ def may_be_steps(attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot
 def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
     own, anchor = _most_attended_passage(attended)
-    chosen = _chosen("list", own, anchor) if own else ()
+    chosen = _chosen("list", own, anchor, "") if own else ()
     return any(own[n].unit.kind != "sentence" for n in chosen)
 
 
@@ -185,21 +189,28 @@ def _most_attended_passage(attended: Sequence[AttendedUnit]) -> tuple[list[Atten
 
 
 def with_close_unit(
-    kind: AnswerKind, quotes: tuple[Quotation, ...], attended: Sequence[Quotation]
+    question: str,
+    kind: AnswerKind,
+    quotes: tuple[Quotation, ...],
+    attended: Sequence[Quotation],
 ) -> tuple[Quotation, ...]:
     """What is shown, with one more unit of any passage that has almost as much attention.
 
+    It says as many words of the question as what is shown: with fewer it is about something else.
     Nothing is added to steps or a list with marks, which are whole, nor what says the same.
     """
     marked = any(unit.kind == "item" for one in quotes for unit in units(one.text))
     if kind == "steps" or (kind == "list" and marked):
         return quotes
     said = f" {normalise(' '.join(one.text for one in quotes))} "
+    asked = stems(question, STEM_LETTERS)
+    least = len(asked & stems(said, STEM_LETTERS))
     share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes)) and f" {normalise(one.text)} " not in said
-        if beside and one.weight >= share * attended[0].weight and len(one.text) <= limit:
+        alike = len(asked & stems(one.text, STEM_LETTERS)) >= least
+        if beside and alike and one.weight >= share * attended[0].weight and len(one.text) <= limit:
             return (*quotes, one)
     return quotes
 
@@ -249,8 +260,13 @@ def _pieces(
     if end - start > limit:
         start, end = _cut(item.slot.text, (start, end), (start, start), limit)
         return (Quotation(item, start, end, own[anchor].weight),)
-    chosen = _chosen(kind, own, anchor)
-    headings = {n for n in chosen if is_heading(item.slot.text, own[n].unit)}
+    chosen = _chosen(kind, own, anchor, item.slot.text)
+    headings = {
+        n
+        for n in chosen
+        if is_heading(item.slot.text, own[n].unit)
+        and not _are_labelled(item.slot.text, *(one.unit for one in own[n : n + 2]))
+    }
     if anchor in headings and anchor + 1 < len(own):  # what stands under it answers
         more = sorted({*chosen, anchor + 1})
         chosen = more if _length(own, more) <= limit else chosen
@@ -351,7 +367,7 @@ def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit],
     return follows and (marker.number is not None or " — " in later.title)
 
 
-def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[int]:
+def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: str) -> list[int]:
     """Indices of the units of one passage that are shown together, in their order."""
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE)
     first = last = anchor
@@ -360,7 +376,7 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[
             (own[n].logit, n)
             for n in (first - 1, last + 1)
             if 0 <= n < len(own)
-            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit)
+            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit, text)
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -371,7 +387,8 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int) -> list[
     if kind in _MANY:
         for number in sorted(range(len(own)), key=lambda number: -own[number].logit):
             more = sorted({*chosen, number})
-            if own[number].logit >= _APART and _length(own, more) <= limit:
+            alike = (own[number].unit.kind == "row") == (own[anchor].unit.kind == "row")
+            if alike and own[number].logit >= _APART and _length(own, more) <= limit:
                 chosen = more
     return chosen
 
@@ -382,7 +399,9 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
+def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit, text: str) -> float:
+    if kind not in _MANY and _are_labelled(text, unit, anchor):
+        return _APART
     if kind == "value":
         return _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):
@@ -390,15 +409,15 @@ def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED
 
 
+def _are_labelled(text: str, *some: Unit) -> bool:
+    """Whether each of some units is a line such as "Policy number: 7", and none a heading."""
+    return all(_LABELLED.match(text, one.start, one.end) for one in some)
+
+
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
     """Sorted numbers in runs without a gap."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    places = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    return [[number for _, number in run] for _, run in places]
 
 
 def _cut(text: str, whole: tuple[int, int], inside: tuple[int, int], limit: int) -> tuple[int, int]:

@@ -7,8 +7,9 @@ shares with the question, a cell by its header.
 import re
 from calendar import day_name, month_name
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple, cast
 
 from memnet.learning.logistic import probability_of, weighted
@@ -75,9 +76,13 @@ class _Asked(NamedTuple):
 class _Found(NamedTuple):
     named: int  # Other cells of its row that the question says all of
     values: float  # Weight of the question's words that they hold
-    item: RankedSlot
+    row: Row
     cell: Cell
-    row: Sequence[Cell]
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The stems of the headers and cells of its row."""
+        return frozenset().union(*(cell.named | cell.value for cell in self.row.cells))
 
 
 def read_cells(
@@ -96,7 +101,13 @@ def read_cells(
     """
     asked = _asked(question, terms)
     found = _look_up(question, asked, passages)
-    answer = _cell_or_computed(question, asked, found, passages, passages_of)
+    operation, said = operation_of(question), found.said if found else frozenset[str]()
+    answer = Prediction()
+    if operation is not None and not operation & said:
+        answer = _computed(question, passages, passages_of)
+    # A row of totals, or a column of "Highest point", says what else is computed.
+    if found is not None and not answer.candidates and (operation is None or operation <= said):
+        answer = _cell_shown(asked, found)
     lacking = tuple(_lacking(question, asked, passages))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
@@ -104,44 +115,14 @@ def read_cells(
     return answer
 
 
-def _cell_or_computed(
-    question: str,
-    asked: _Asked,
-    found: _Found | None,
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[Slot, int], Sequence[Slot]],
-) -> Prediction:
-    operation = operation_of(question)
-    if operation is None:
-        return Prediction() if found is None else _cell_shown(asked, found)
-    said = frozenset() if found is None else _said(found)
-    computed = Prediction()
-    if not operation or not operation & said:
-        computed = _computed(question, passages, passages_of)
-    # A row of totals, or a column of "Highest point", says what else is computed.
-    if found is None or computed.candidates or not operation <= said:
-        return computed
-    return _cell_shown(asked, found)
-
-
-def _said(found: _Found) -> frozenset[str]:
-    """The stems of the headers and cells of the row of what was found."""
-    return frozenset().union(*(cell.named | cell.value for cell in found.row))
-
-
 def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
-    item, start, end = found.item, found.cell.start, found.cell.end
+    item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
-    said = _said(found) | stems(item.slot.title) | _ASKING
-    share = len(said & asked.order.keys()) / len(asked.order)
-    return Prediction(
-        (candidate,),
-        (item,),
-        "table",
-        _confidence(share, found.named > 0),
-        quotes=quote_around(item, start, end),
-        short=with_unit(found.cell.header, candidate.text)[1],
-    )
+    said = found.said | stems(item.slot.title) | _ASKING
+    confidence = _confidence(len(said & asked.order.keys()) / len(asked.order), found.named > 0)
+    quotes = quote_around(item, start, end)
+    short = with_unit(found.cell.header, candidate.text)[1]
+    return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
 
 def _confidence(share: float, named: bool) -> float:
@@ -201,26 +182,29 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
 def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """The cell that a question asks for."""
     quantity_of = stems(HOW_MANY.sub("", question)) if HOW_MANY.search(question) else frozenset()
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     found: list[_Found] = []
     for item in passages:
         titles = stems("\n".join([item.slot.title, *captions(item.slot.text)]))
-        for row in rows_of(item.slot.text, item.slot.title):
-            rows.append(row)
-            one = _read_row(asked, row, titles, item) or _read_quantity(quantity_of, row, item)
-            if one is not None:
-                found.append(one)
+        rows += (own := [Row(item, tuple(one)) for one in rows_of(item.slot.text, item.slot.title)])
+        both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
+        found += filter(None, both)
     found.sort(key=lambda one: (-one.named, -one.values))
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
-    best = found[0]
+    best = found[0].row
     titles = stems(best.item.slot.title)
-    return None if any(_contradicts(asked, row, best.row, titles) for row in rows) else best
+    return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
 
 
 def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
     """The tables that are asked for a row or a cell that they don't have."""
-    for items in _by_source(passages):
+
+    def place(item: RankedSlot) -> tuple[str, str, int]:
+        return item.slot.namespace, item.slot.source, item.slot.start
+
+    for _, group in groupby(sorted(passages, key=place), lambda item: place(item)[:2]):
+        items = list(group)
         text = "\n".join(f"{item.slot.title}\n{item.slot.text}" for item in items)
         known = frozenset(map(stem, _WORD.findall(text.casefold())))
         for table in tables_of(items):
@@ -230,14 +214,6 @@ def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> It
                 or _has_no_row(question, asked, table, known)
             ):
                 yield from _whole(table)
-
-
-def _by_source(passages: Sequence[RankedSlot]) -> Iterable[list[RankedSlot]]:
-    """Passages by the source that they are of, in the order of its text."""
-    found: dict[tuple[str, str], list[RankedSlot]] = {}
-    for item in sorted(passages, key=lambda item: item.slot.start):
-        found.setdefault((item.slot.source, item.slot.namespace), []).append(item)
-    return found.values()
 
 
 def _is_empty(asked: _Asked, table: Table) -> bool:
@@ -263,7 +239,7 @@ def _is_denied(asked: _Asked, table: Table) -> bool:
     ]
     if len(coded) != 1:
         return False
-    return any(_contradicts(asked, row.cells, coded[0].cells, table.titles) for row in table.lines)
+    return any(_contradicts(asked, row, coded[0], table.titles) for row in table.lines)
 
 
 def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str]) -> bool:
@@ -300,26 +276,21 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
 
 def _whole(table: Table) -> Iterator[Quotation]:
     """The text of a table, with its header, as pieces of its slots."""
-    for rows in (
-        [row for row in table.lines if row.item is item]
-        for item in {row.item.slot.id: row.item for row in table.lines}.values()
-    ):
+    for _, group in groupby(table.lines, lambda row: row.item.slot.id):
+        rows = list(group)
         start = rows[0].item.slot.text.rfind("\n\n", 0, rows[0].cells[0].start) + 1
         yield Quotation(rows[0].item, start, rows[-1].cells[-1].end, 0.0)
 
 
 def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
-    order: dict[str, int] = {}
+    words: list[str] = []
     for word in query_terms(question):
-        for one in stems(word):
-            order.setdefault(one, len(order))
-        if word in _HEADERS:
-            order.setdefault(stem(_HEADERS[word]), len(order))
+        words += [*stems(word), *map(stem, _HEADERS.get(word, "").split())]
     if _WHAT_TO_DO.search(question):
-        for one in stems("do") | stems("action remedy solution"):
-            order.setdefault(one, len(order))
+        words += stems("do") | stems("action remedy solution")
     if _WHO.search(question):
-        order.setdefault("name", len(order))
+        words.append("name")
+    order = {word: place for place, word in enumerate(dict.fromkeys(words))}
     weights: dict[str, float] = {}
     for term, weight in terms.items():
         for one in stems(term) & order.keys():  # another is a guess at what is misspelled
@@ -327,9 +298,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
     return _Asked(weights, order, frozenset(filter(has_digit, order)))
 
 
-def _read_row(
-    asked: _Asked, row: Sequence[Cell], titles: frozenset[str], item: RankedSlot
-) -> _Found | None:
+def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     """The asked cell of a row, if the row covers the question; ``titles`` are those above it."""
 
     def preference(cell: Cell) -> tuple[int, int]:
@@ -338,22 +307,22 @@ def _read_row(
         header = [asked.order[stem] for stem in cell.named - cell.value if stem in asked.order]
         return -len(header), min(header, default=0)
 
-    cells = sorted((cell for cell in row if not asked.names(cell)), key=preference)
-    numbered = [cell for cell in row if asked.names(cell) and cell.value & asked.codes]
+    cells = sorted((cell for cell in row.cells if not asked.names(cell)), key=preference)
+    numbered = [cell for cell in row.cells if asked.names(cell) and cell.value & asked.codes]
     if (
         len(numbered) == 1
         and cells
         and asked.order.keys() <= (numbered[0].named | numbered[0].value | _ASKING)
     ):  # "What is in row 5?"
-        cell = next(cell for cell in row if cell not in numbered)
-        return _Found(1, asked.weight(numbered[0].value), item, cell, row) if cell.value else None
+        cell = next(cell for cell in row.cells if cell not in numbered)
+        return _Found(1, asked.weight(numbered[0].value), row, cell) if cell.value else None
     if not cells or not cells[0].value or not preference(cells[0])[0]:
         return None
     cell, *less = cells
     tied = less and less[0].value and preference(less[0]) == preference(cell)
     if tied and "name" not in cell.named:
         return None  # of which of two years? Of two names the first one is enough
-    others = [other for other in row if other is not cell]
+    others = [other for other in row.cells if other is not cell]
     values = frozenset().union(*(other.value for other in others))
     named = [other for other in others if asked.names(other)]
     said = values | cell.named | titles
@@ -363,38 +332,36 @@ def _read_row(
     # "The price in 2024" is not that of a row which has another column for 2024.
     codes_fit = asked.codes <= said.union(*(other.named for other in named))
     if asked.weight(values) and covered and codes_fit:
-        return _Found(len(named), asked.weight(values), item, cell, row)
+        return _Found(len(named), asked.weight(values), row, cell)
     return None
 
 
-def _contradicts(
-    asked: _Asked, row: Sequence[Cell], best: Sequence[Cell], titles: frozenset[str]
-) -> bool:
+def _contradicts(asked: _Asked, row: Row, best: Row, titles: frozenset[str]) -> bool:
     """Whether the question says all of a cell of another row of the same table as the best one.
 
     "The power of the red pump 417302" is not that of the pump 417302 if that one is blue.
     """
-    if [cell.named for cell in row] != [cell.named for cell in best]:
+    if [cell.named for cell in row.cells] != [cell.named for cell in best.cells]:
         return False
-    said = titles.union(*(cell.named | cell.value for cell in best))
-    return any(asked.names(cell) and not cell.value <= said for cell in row)
+    said = titles.union(*(cell.named | cell.value for cell in best.cells))
+    return any(asked.names(cell) and not cell.value <= said for cell in row.cells)
 
 
-def _read_quantity(asked: frozenset[str], row: Sequence[Cell], item: RankedSlot) -> _Found | None:
+def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
     """The number in a row of two cells whose first one names what "how many" is asked of.
 
     What the title says, "How many apples are in the apple cake?", names no row. All words of the
     question count, also those that the memory does not have: "How many eggs does a hen lay?"
     """
-    if len(row) != 2 or not asked:
+    if len(row.cells) != 2 or not asked:
         return None
-    label, value = row
-    title = stems(item.slot.title)
+    label, value = row.cells
+    title = stems(row.item.slot.title)
     named = label.value - title
     known = asked & (label.value | title | label.named | value.named)
     is_number = any(stem[0].isdigit() for stem in value.value)
     if named and named <= asked and is_number and len(known) >= _MIN_COVERED * len(asked):
-        return _Found(0, len(named) / len(asked), item, value, row)
+        return _Found(0, len(named) / len(asked), row, value)
     return None
 
 

@@ -49,17 +49,10 @@ _MIN_ABOUT = 0.3
 class Task(NamedTuple):
     """An item of a list of tasks."""
 
-    item: RankedSlot  # The passage that holds it
-    start: int  # Its first character there
-    end: int
-    what: str  # Without its box
+    quotation: Quotation  # With its box
+    what: str  # Without it
     done: bool
     caption: str  # What stands above its list
-
-    @property
-    def quotation(self) -> Quotation:
-        """The item with its box."""
-        return Quotation(self.item, self.start, self.end, self.item.attention)
 
 
 def tasks_of(item: RankedSlot) -> Iterator[Task]:
@@ -70,7 +63,8 @@ def tasks_of(item: RankedSlot) -> Iterator[Task]:
         if found is not None:
             done = (found["box"] or found["sign"] or found["word"]) in _DONE
             start, end = found.span("task")
-            yield Task(item, offset + start, offset + end, found["what"], done, caption)
+            quotation = Quotation(item, offset + start, offset + end, item.attention)
+            yield Task(quotation, found["what"], done, caption)
         elif line.strip():
             caption = line if in_list else f"{caption}\n{line}"
         in_list = found is not None or (in_list and not line.strip())
@@ -87,23 +81,24 @@ def read_tasks(
     when they were ``read``.
     """
     sources = {one.item.slot.source for one in read.attended[:1]}
-    own = sorted(
-        (item for item in passages if item.slot.source in sources), key=lambda item: item.slot.start
-    )
-    tasks = [task for item in own for task in tasks_of(item)]
-    if not tasks:
-        return Prediction()
+    own = (item for item in passages if item.slot.source in sources)
+    tasks = [
+        task for item in sorted(own, key=lambda one: one.slot.start) for task in tasks_of(item)
+    ]
     state = _STATE.search(question)
-    if state is not None:
-        asked = _of_list(question, tasks)
+    asked = _of_list(question, tasks) if tasks and state is not None else []
+    if asked and state is not None:
         chosen = [task for task in asked if task.done == (state["open"] is None)]
-        others = [task for task in asked if task not in chosen]
-        if asked and asks_whether(question):
+        if asks_whether(question):
+            others = [task for task in asked if task not in chosen]
             holds = not others if _ALL.search(question) else bool(chosen)
             return _predicted("yes" if holds else "no", 1.0, chosen if holds else others)
-        if asked:
-            return _listed(chosen, counted=HOW_MANY.search(question) is not None)
-    return _whether(question, tasks, read, reader) if asks_whether(question) else Prediction()
+        if HOW_MANY.search(question):
+            number = str(len(chosen))
+            return _predicted("value", 1.0, chosen, number)._replace(added=f"{number}:\n")
+        return _predicted("list", 1.0, chosen, ", ".join(task.what for task in chosen))
+    whether = tasks and asks_whether(question)
+    return _whether(question, tasks, read, reader) if whether else Prediction()
 
 
 def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
@@ -112,28 +107,10 @@ def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
     known = [asked & stems(task.caption, STEM_LETTERS) for task in tasks]
     most = max(map(len, known))
     own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]
-    asked -= stems(tasks[0].item.slot.title, STEM_LETTERS).union(*known)
+    asked -= stems(tasks[0].quotation.item.slot.title, STEM_LETTERS).union(*known)
     if asked and not _NOUN.search(question):
         return []
     return [task for task in own if asked <= stems(task.what, STEM_LETTERS)]
-
-
-def _listed(chosen: Sequence[Task], *, counted: bool) -> Prediction:
-    """Some tasks as a list, or their number."""
-    if counted:
-        number = str(len(chosen))
-        return _predicted("value", 1.0, chosen)._replace(
-            candidates=(Candidate(text=number, score=1.0),), short=number, added=f"{number}:\n"
-        )
-    if not chosen:
-        return Prediction()
-    short = ", ".join(task.what for task in chosen)
-    return _predicted("list", 1.0, chosen)._replace(
-        candidates=tuple(
-            slot_candidate(task.item.slot, task.start, task.end, 1.0) for task in chosen
-        ),
-        short=short,
-    )
 
 
 def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Reader) -> Prediction:
@@ -145,22 +122,25 @@ def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Rea
 
     def nearness(task: Task) -> tuple[int, float]:
         shared = len(asked & stems(task.what, STEM_LETTERS))
-        return shared, max(
-            (unit.weight for unit in read.attended if task.quotation.overlaps(unit)), default=0.0
-        )
+        own = (unit.weight for unit in read.attended if task.quotation.overlaps(unit))
+        return shared, max(own, default=0.0)
 
     task = max(tasks, key=nearness)
-    said = Passage("Tasks", f"It is done: {task.what}")
-    probability = reader.read(question, [said]).yes
+    probability = reader.read(question, [Passage("Tasks", f"It is done: {task.what}")]).yes
     if not any(nearness(task)) or probability < _MIN_ABOUT:
         return Prediction()
     denies = _DENIES.search(question) is not None
     return _predicted("yes" if task.done != denies else "no", probability, [task])
 
 
-def _predicted(kind: AnswerKind, score: float, shown: Sequence[Task]) -> Prediction:
-    """An answer that some tasks give; a verdict unless more is put into it."""
+def _predicted(
+    kind: AnswerKind, score: float, shown: Sequence[Task], short: str | None = None
+) -> Prediction:
+    """An answer that some tasks give: a list of them, or else a number or a verdict."""
     quotes = tuple(task.quotation for task in shown)
     support = tuple({one.item.slot.id: one.item for one in quotes}.values())
-    candidate = Candidate(text=kind, score=score)
-    return Prediction((candidate,), support, kind, quotes=quotes, short=kind)
+    text = kind if short is None else short
+    candidates = (Candidate(text=text, score=score),)
+    if kind == "list":
+        candidates = tuple(slot_candidate(one.item.slot, one.start, one.end, 1.0) for one in quotes)
+    return Prediction(candidates, support, kind, quotes=quotes, short=text)

@@ -38,8 +38,7 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     result = json.loads(memnet("train", "reader", *files, *given)[0])
     assert result.keys() == {"before", "dev", "reader", "saved"}
     assert 0 <= result["dev"] <= 1
-    notes = json.loads((again / "reader.json").read_text())["trained"]
-    assert (notes["start"], notes["examples"]) == ("reader", [2, 0])
+    assert (again / "reader.json").exists() == result["saved"]  # only where it is better
     assert json.loads((out / "reader.json").read_text())["trained"]["examples"] == [2, 4]
 
 

@@ -23,7 +23,7 @@ from tests.waiting import completed
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained", "shown",
     "contradiction", "candidates", "evidence", "hops", "model", "alignments", "unknown_words",
-    "unseen_relations", "experts", "notes", "elapsed_ms",
+    "unseen_relations", "experts", "notes", "elapsed_ms", "carrying",
 }  # fmt: skip
 EVIDENCE_FIELDS = {
     "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata", "place",
@@ -33,6 +33,7 @@ EVIDENCE_FIELDS = {
 
 def run(*arguments: object, store: Path, given: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command line as a process would, in this one."""
+    command = [*map(str, arguments)]
     out, err = StringIO(), StringIO()
     stdin = TextIOWrapper(BytesIO(given.encode()), encoding="utf-8")
     environment = {"MEMNET_STORE": str(store), "COLUMNS": "100"}
@@ -42,8 +43,8 @@ def run(*arguments: object, store: Path, given: str = "") -> subprocess.Complete
         patch.dict(os.environ, environment),
         patch("sys.stdin", stdin),
     ):
-        code = run_in_process([*map(str, arguments)])
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+        code = run_in_process(command)
+    return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -47,25 +47,24 @@ def process(*arguments: object) -> StdioServerParameters:
 
 
 def called(
-    server: StdioServerParameters, name: str, arguments: dict[str, Any], mode: str = "legacy"
-) -> Any:
-    """The result of a tool."""
-    results: list[Any] = []
+    server: StdioServerParameters, *calls: tuple[str, dict[str, Any]], mode: str = "legacy"
+) -> list[Any]:
+    """The results of tools with their arguments, called one after the other."""
 
-    async def run() -> None:
+    async def run() -> list[Any]:
         async with Client(server, mode=mode) as client:
             assert client.instructions == INSTRUCTIONS
-            results.append(await client.call_tool(name, arguments))
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    anyio.run(run)
-    return results[0]
+    return anyio.run(run)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_client_starts_the_server_and_uses_it(tmp_path: Path, mode: str) -> None:
     server = process("-c", SERVER, tmp_path / "store")
-    assert not called(server, "remember", {"text": "Ann lives in Rome."}, mode).is_error
-    asked = called(server, "ask", {"q": "Where does Ann live?"}, mode)
+    remember = ("remember", {"text": "Ann lives in Rome."})
+    told, asked = called(server, remember, ("ask", {"q": "Where does Ann live?"}), mode=mode)
+    assert not told.is_error
     assert asked.structured_content["answer"] == "Ann lives in Rome."
 
 
@@ -111,7 +110,7 @@ def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
 def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no store")
     server = process("-m", "memnet", "mcp", "--read-only", "--store", tmp_path / "file")
-    result = called(server, "status", {})
+    [result] = called(server, ("status", {}))
     assert result.is_error
     assert str(tmp_path / "file") in result.content[0].text
 
@@ -121,7 +120,7 @@ def test_the_command_serves_a_store(tmp_path: Path) -> None:
     with Engine.open(store, create=True) as engine:
         engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
     server = process("-m", "memnet", "mcp", "--store", store)
-    result = called(server, "ask", {"q": "Who built the Orre Light?"})
+    [result] = called(server, ("ask", {"q": "Who built the Orre Light?"}))
     assert result.structured_content["short"] == "Una Thale"
 
 

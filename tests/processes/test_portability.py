@@ -149,20 +149,16 @@ def test_files_of_a_folder_are_known_by_the_separator_of_the_system(
         assert set(drive) == set(origins)
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-def test_what_a_console_can_not_show_is_escaped(tmp_path: Path, encoding: str) -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "memnet", *arguments, "--store", str(tmp_path / "store")],
-            capture_output=True,
-            env={**os.environ, "PYTHONIOENCODING": encoding},
-            check=False,
-        )
-
-    told = run("tell", "Ann moved to \N{CJK UNIFIED IDEOGRAPH-6771}.")
+def test_what_a_console_can_not_show_is_escaped(tmp_path: Path) -> None:
+    text = "Ann moved to \N{CJK UNIFIED IDEOGRAPH-6771}."
+    told = subprocess.run(
+        [sys.executable, "-m", "memnet", "tell", text, "--store", str(tmp_path / "store")],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+        check=False,
+    )
     assert told.returncode == 0, told.stderr
     assert b"\\u6771" in told.stdout
-    assert b"\\u6771" in run("tell", "--history", "Ann").stdout
 
 
 class _NarrowClock(datetime):

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from memnet.server.running import listening
+from tests.conftest import Memnet
 from tests.serving import SLOW, open_toy, served_process
 from tests.waiting import PATIENCE, until
 
@@ -21,8 +22,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signa
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_lets_requests_in_flight_finish(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_lets_requests_in_flight_finish(tmp_path: Path) -> None:
     with served_process(tmp_path / "store") as (process, url):
         responses: list[httpx.Response] = []
         arrived = threading.Event()
@@ -38,7 +38,7 @@ def test_a_signal_lets_requests_in_flight_finish(tmp_path: Path, number: signal.
         asking = threading.Thread(target=ask)
         asking.start()
         assert arrived.wait(30)
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         asking.join(30)
         assert process.wait(30) == 0
     assert "event: answer" in responses[0].text
@@ -103,12 +103,12 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
 
 
 @posix
-def test_the_command_serves_and_ends(tmp_path: Path) -> None:
+def test_the_command_serves_and_ends(tmp_path: Path, memnet: Memnet) -> None:
     note = tmp_path / "note.txt"
     note.write_text("Una Thale built the Orre Light.")
     command = [sys.executable, "-m", "memnet"]
     store = ["--store", str(tmp_path / "store")]
-    subprocess.run([*command, "ingest", str(note), *store], check=True, capture_output=True)
+    memnet("ingest", note, *store)
     process = subprocess.Popen(
         [*command, "serve", "--port", "0", "--reader", "sentences", *store],
         stderr=subprocess.PIPE,

@@ -28,6 +28,7 @@ def filled(toy_engine: Engine) -> Engine:
         ("What does Abel keep?", "What does Abel keep?"),  # there are two
         ("Who sells travel?", "Who sells travel?"),  # of another first letter than "gravel"
         ("Who has a lemp?", "Who has a lemp?"),  # too short
+        ("Who owns the harbor?", "Who owns the harbor?"),  # a word of English
         ("What are moorings?", "What are moorings?"),
         ("moor1ngs m%_(", "moor1ngs m%_("),
         ("", ""),

@@ -163,3 +163,25 @@ def test_without_a_decomposer_a_question_is_read_as_it_is(store: CountingStore) 
         found = _ask(store, question, rules=False)
         assert len(found.hops) <= Config().hop.hops
         assert "Eve" not in [one.text for one in found.candidates]
+
+
+@pytest.mark.parametrize("codes", [("7714", "3380"), ("7714", "7714")])
+def test_each_passage_is_read_once(tmp_path: Path, codes: tuple[str, str]) -> None:
+    """Versions too, of which nothing says which holds: both are shown where they differ."""
+    together: list[list[str]] = []
+
+    class Codes(TableReader):
+        def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+            if len(passages) > 1:  # a quotation is read again by itself
+                together.append([one.text for one in passages])
+            spans = [Span(n, one.text.index("is") + 3, len(one.text) - 1, 0.9 - n / 10)
+                     for n, one in enumerate(passages)]  # fmt: skip
+            return Reading(tuple(spans), 0.0, 0.0, 0.9)
+
+    with _open(tmp_path) as engine:
+        texts = [f"The code of the blue boat shed is {code}." for code in codes]
+        engine.ingest(Document(id=f"{n}.md", title="Shed", text=text)
+                      for n, text in enumerate(texts))  # fmt: skip
+        answer = _ask(engine.store, "Which code has the blue boat shed?", Codes())
+    assert sorted(map(sorted, together)) == ([sorted(texts)] if len(set(texts)) > 1 else [])
+    assert sorted(quote.text for quote in answer.quotes) == sorted(set(texts))

@@ -1,5 +1,7 @@
 """Units of texts, and the quotations that are made of them."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,10 +126,39 @@ def test_a_unit_with_almost_as_much_attention_is_shown_as_well(
         for item, weight in zip(passages, weights, strict=True)
     ]
     ordered = sorted(attended, key=lambda one: -one.weight)
-    shown = with_close_unit("value", tuple(attended[:1]), ordered)
+    shown = with_close_unit("Is it lit?", "value", tuple(attended[:1]), ordered)
     assert [one.text for one in shown] == expected
-    assert with_close_unit("value", tuple(attended), ordered) == tuple(attended)
-    assert with_close_unit("steps", tuple(attended[:1]), ordered) == tuple(attended[:1])
+    assert with_close_unit("Is it lit?", "value", tuple(attended), ordered) == tuple(attended)
+    assert with_close_unit("Is it lit?", "steps", tuple(attended[:1]), ordered) == tuple(
+        attended[:1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "shown"), [("The oil lamp is lit at dusk.", 2), ("The gate is shut at dusk.", 1)]
+)
+def test_a_unit_about_something_else_is_not_shown_beside_the_answer(other: str, shown: int) -> None:
+    passages = ranked({"a": "The lamp is lit by Una.", "b": other})
+    first, second = (Quotation(item, 0, len(item.slot.text), 0.4) for item in passages)
+    found = with_close_unit("Who has lit the lamp?", "value", (first,), (first, second))
+    assert len(found) == shown
+
+
+def test_lines_with_labels_stand_for_themselves() -> None:
+    text = "Berth number: K-12\nInsurer: Ladd Mutual\nThe berth is let by the year"
+    [item] = ranked({"Berth": text})
+    attended = _attended(text, [3.0, -4.0, -5.0])
+    assert [one.text for one in quote("statement", attended, [item])] == ["Berth number: K-12"]
+    assert quote("list", attended, [item])[0].text.startswith("Berth number: K-12\nInsurer")
+
+
+@pytest.mark.parametrize("kind", ["list", "steps"])
+def test_a_row_is_no_piece_of_what_is_said_elsewhere(kind: Literal["list", "steps"]) -> None:
+    text = "Fill the lamp.\n\nIt rained.\n\nOil | 3 l\n\nClose the lid."
+    [item] = ranked({"Lamp": text})
+    attended = _attended(text, [3.0, -19.0, 2.0, 1.0])
+    shown = [one.text for one in quote(kind, attended, [item])]
+    assert shown == ["Fill the lamp.", "Close the lid."]
 
 
 def test_attention_sums_to_one_with_no_answer() -> None:

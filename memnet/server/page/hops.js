@@ -23,7 +23,7 @@ function reason(weight, hop, titles) {
 
 /** For each hop what it attended to, with a bar for each weight, and what led there. */
 function hops(answer, evidence) {
-  const titles = titlesOf(answer);
+  const titles = new Map(answer.hops.flatMap((hop) => hop.weights.map((one) => [one.source, one.title])));
   return h("div", { class: "hops" }, answer.hops.map((hop) => h("section", {},
     h("h2", { class: "minor" }, `Hop ${hop.hop}`),
     hop.query ? h("p", { class: "quiet" }, `looked for “${shorten(hop.query, 120)}”`) : null,
@@ -31,25 +31,6 @@ function hops(answer, evidence) {
       h("li", { class: "bar", "--weight": weight.weight },
         h("span", { dir: "auto" }, shorten(slotName(weight, evidence), 80)), h("span", { class: "number" }, weight.weight.toFixed(2)),
         h("span", { class: "quiet" }, `by ${reason(weight, hop, titles)}`)))))));
-}
-
-const titlesOf = (answer) => new Map(answer.hops.flatMap((hop) => hop.weights.map((one) => [one.source, one.title])));
-
-/** All numbers, for the curious. */
-function table(answer, evidence) {
-  const titles = titlesOf(answer);
-  const head = ["Hop", "Weight", "Slot", "Vector", "Words", "Name", "Trained", "Led here by"];
-  const rows = answer.hops.flatMap((hop) =>
-    hop.weights.map((weight) =>
-      [hop.hop, weight.weight.toFixed(2), shorten(slotName(weight, evidence), 80),
-        ...[weight.dense, weight.lexical, weight.symbolic, weight.learned].map((part) => part.toFixed(2)),
-        shorten(reason(weight, hop, titles), 120)]));
-  return h("details", {},
-    h("summary", {}, "All weights"),
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Weights" },
-      h("table", {},
-        h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, String(cell)))))))));
 }
 
 /** Sentences, items, rows and lines that the last hop attended to, their words shaded by weight. */
@@ -92,7 +73,7 @@ export function found(answer, open) {
     place.append(
       ...[
         answer.hops.length ? hops(answer, evidence) : null,
-        units(answer, evidence, open), alignments(answer), answer.hops.length ? table(answer, evidence) : null,
+        units(answer, evidence, open), alignments(answer),
         experts ? h("p", { class: "quiet" }, `Answered by: ${experts}`) : null,
       ].flat(2).filter(Boolean),
     );
