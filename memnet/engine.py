@@ -265,7 +265,7 @@ class Engine:
         learn = self.config.messages.learn if learn is None else learn
         encoder = self.encoder
         passages = PassageEncoder(
-            encoder.encode,
+            encoder,
             self.config.ingest.min_quick,
             encoder.encode_document if isinstance(encoder, DocumentEncoder) else self._encode_quick,
             quick_is_final=isinstance(encoder, DocumentEncoder),
@@ -315,7 +315,7 @@ class Engine:
         while most is None or done < most:
             limit = self.config.ingest.commit_vectors
             limit = limit if most is None else min(limit, most - done)
-            count = encode_full(self.store, self.encoder.encode, limit, may_go_on)
+            count = encode_full(self.store, self.encoder, limit, may_go_on)
             if not count:
                 break
             done += count

@@ -6,7 +6,15 @@ All of them may be called from several threads at once.
 import os
 from typing import Protocol, runtime_checkable
 
-from memnet.encoders import DocumentEncoder, Encoder, QuickEncoder, TokenEncoder, TokenStates
+from memnet.encoders import (
+    DocumentEncoder,
+    Encoder,
+    QuickEncoder,
+    TokenEncoder,
+    TokenStates,
+    UnitEncoder,
+    UnitVectors,
+)
 from memnet.ingest.slots import Extractor
 from memnet.reader.spans import Passage, Reader, Reading, Span
 from memnet.statements.protocol import (
@@ -39,6 +47,8 @@ __all__ = [
     "TokenEncoder",
     "TokenStates",
     "Told",
+    "UnitEncoder",
+    "UnitVectors",
 ]
 
 

@@ -69,7 +69,7 @@ class TextAnswers:
             name: of the model, as answers give it.
             config: settings; they may switch the rules of English off.
             on_read: given the attention weights of statements and messages after each question.
-            full: encodes the best passages of a hop, where the stored vectors are quick ones.
+            full: what the best passages of a hop are compared by.
         """
         self._name = name
         self._reader = reader

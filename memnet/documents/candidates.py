@@ -34,6 +34,7 @@ class SlotFeature(IntEnum):
     PART_OF_NAME = 5  # As ``NAMED_WORDS``, for names inside longer ones too
     COVERED = 6  # Share of the question's words that the slot contains, weighted by IDF
     PREVIOUS = 7  # Its logit of the last hop less the best one, a tenth of it and at least -1
+    UNIT = 8  # Cosine of question and its best unit; ``DENSE`` where its units have no keys
 
 
 class LinkKind(IntEnum):
@@ -122,7 +123,8 @@ class MessageFeatures(NamedTuple):
 class Scores(NamedTuple):
     """What a controller makes of K candidates."""
 
-    # [K] the part of the score by vectors, in the unit of a cosine; so the next three
+    # [K] the part of the score by vectors, of slots and units, in the unit of a cosine; so the
+    # next three
     dense: FloatArray
     lexical: FloatArray
     symbolic: FloatArray
@@ -266,7 +268,7 @@ def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candi
     compared in full. Facts, whose keys are few words, and messages stay as they are.
     """
     full = question.full
-    if full is None:
+    if full is None or full.encode is None:
         return candidates
     own = [index for index in best.tolist() if not candidates.is_fact[index]]
     if candidates.messages is not None:
@@ -286,6 +288,7 @@ def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candi
     )
     cosines[[slot in quick for slot in ids]] = keys @ question.vector
     cosines += before - cosines.mean()
+    features[own, SlotFeature.UNIT] += cosines - features[own, SlotFeature.DENSE]
     features[own, SlotFeature.DENSE] = cosines
     if len(links.candidate):
         of_links = links.features.copy()

@@ -162,10 +162,10 @@ def _hop_scores(arrays: _Arrays, prefix: str, features: FloatArray, links: Links
     if f"{prefix}links.weights" in arrays:
         worth, linked, best = _follow(arrays, f"{prefix}links.", links, len(features))
         symbolic = symbolic + worth
-    others = weighted[:, SlotFeature.NAMED + 1 :].sum(axis=1)
+    others = weighted[:, SlotFeature.NAMED + 1 : SlotFeature.UNIT].sum(axis=1)
     learned = _corrected(arrays, f"{prefix}correction.", features, linked) + others
-    dense, lexical = weighted[:, SlotFeature.DENSE], weighted[:, SlotFeature.LEXICAL]
-    return Scores(dense, lexical, symbolic, learned, best)
+    dense = weighted[:, SlotFeature.DENSE] + weighted[:, SlotFeature.UNIT]
+    return Scores(dense, weighted[:, SlotFeature.LEXICAL], symbolic, learned, best)
 
 
 def _follow(
@@ -242,9 +242,10 @@ def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> fl
 
 
 def slot_weights(config: HopConfig) -> list[float]:
-    """The untrained weight of each ``SlotFeature``."""
+    """The untrained weight of each ``SlotFeature``; slot and best unit share that of a cosine."""
     known = {
-        SlotFeature.DENSE: config.dense_weight,
+        SlotFeature.DENSE: config.dense_weight / 2,
+        SlotFeature.UNIT: config.dense_weight / 2,
         SlotFeature.LEXICAL: config.lexical_weight,
         SlotFeature.NAMED: config.question_symbol_weight,
     }

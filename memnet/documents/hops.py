@@ -53,6 +53,7 @@ class Addressing:
         # By words first: the vector may still be computed on another thread.
         self._lexical = _relative(question.sharing_words(config.candidates))
         self._dense = question.nearest(config.candidates)
+        self._best_units: dict[int, float] = {}  # cosines; NaN for slots whose units have no keys
         self._messages = MessageAddressing(question) if question.has_messages else None
         # Messages that are candidates, with their relative BM25 for the question about them.
         self._of_messages = self._find_messages(config.candidates)
@@ -120,6 +121,18 @@ class Addressing:
         )
         return np.where(keys.is_fact, relation, similarity)
 
+    def _of_best_units(self, ids: tuple[int, ...]) -> NDArray[np.float32]:
+        """Cosine [K] of each slot's best unit with the question; NaN where units have no keys."""
+        new = [slot for slot in ids if slot not in self._best_units]
+        self._best_units.update(dict.fromkeys(new, math.nan))
+        query = self._question.unit_vector
+        if query is not None and new:
+            keys = self._question.store.unit_keys(new)
+            if len(keys.ids):
+                best = np.maximum.reduceat(keys.rows @ query, keys.starts)
+                self._best_units.update(zip(keys.ids.tolist(), best.tolist(), strict=True))
+        return np.array([self._best_units[slot] for slot in ids], np.float32)
+
     def _features(
         self,
         ids: tuple[int, ...],
@@ -130,6 +143,8 @@ class Addressing:
         """[K, F] float32, as ``SlotFeature`` says."""
         features = np.zeros((len(ids), len(SlotFeature)), np.float32)
         features[:, SlotFeature.DENSE] = dense
+        best = self._of_best_units(ids)
+        features[:, SlotFeature.UNIT] = np.where(np.isnan(best), dense, best)
         features[:, SlotFeature.LEXICAL] = [self._lexical.get(slot, 0.0) for slot in ids]
         for index, slot in enumerate(ids):
             name = self._name_of.get(slot)

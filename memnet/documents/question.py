@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.documents.spelling import looked_up
-from memnet.encoders import Encoder
+from memnet.encoders import Encoder, UnitEncoder
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
@@ -78,10 +78,18 @@ class RecentVectors:
 
 
 class FullVectors(NamedTuple):
-    """Encodes passages in full whose stored vectors are quick ones."""
+    """What questions are compared by beside the stored vectors of passages."""
 
-    encode: Encode
-    of_all: bool  # Whether the vectors of all passages are quick; else the store knows which
+    # Encodes passages in full whose stored vectors are quick ones; None to let these be.
+    encode: Encode | None = None
+    of_all: bool = False  # Whether the vectors of all passages are quick; else the store knows
+    # [D, R] float32: what keys of units were reduced by; None where passages have none
+    projection: NDArray[np.float32] | None = None
+
+
+def unit_projection(encoder: Encoder) -> NDArray[np.float32] | None:
+    """What an encoder's keys of units are reduced by; None of one that makes none."""
+    return encoder.unit_projection() if isinstance(encoder, UnitEncoder) else None
 
 
 class FetchedSlots:
@@ -166,7 +174,7 @@ class Question:
             encode: encodes questions.
             scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
-            full: encodes the best passages found by quick vectors, to be compared again.
+            full: what the best passages are compared by.
             whole: the question that this one is a part of, or that it asks of fewer sources.
         """
         self.text = text
@@ -212,6 +220,15 @@ class Question:
     def vector(self) -> NDArray[np.float32]:
         """[D] float32: the encoded question."""
         vector: NDArray[np.float32] = self._vectors()[0]
+        return vector
+
+    @cached_property
+    def unit_vector(self) -> NDArray[np.float32] | None:
+        """[R] float32: the vector as keys of units are compared with it; None without such keys."""
+        if self.full is None or self.full.projection is None:
+            return None
+        reduced = self.vector @ self.full.projection
+        vector: NDArray[np.float32] = reduced / max(float(np.linalg.norm(reduced)), 1e-9)
         return vector
 
     @cached_property

@@ -8,6 +8,8 @@ from memnet.encoders.protocol import (
     QuickEncoder,
     TokenEncoder,
     TokenStates,
+    UnitEncoder,
+    UnitVectors,
     token_encoder,
 )
 
@@ -20,5 +22,7 @@ __all__ = [
     "StaticEncoder",
     "TokenEncoder",
     "TokenStates",
+    "UnitEncoder",
+    "UnitVectors",
     "token_encoder",
 ]

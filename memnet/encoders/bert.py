@@ -57,6 +57,15 @@ class BertNetwork(nn.Module):
             vectors: NDArray[np.float32] = self(self._on_device(token_ids)).cpu().numpy()
         return vectors
 
+    def embed_states(
+        self, token_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """As ``embed``, with the token states [B, T, D] float32 that each vector is the mean of."""
+        with one_thread_each, torch.inference_mode():
+            states = self.tokens(self._on_device(token_ids))
+            vectors = nn.functional.normalize(states.mean(dim=1), dim=-1)
+            return vectors.cpu().numpy(), states.cpu().numpy()
+
     def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
         with one_thread_each, torch.inference_mode():

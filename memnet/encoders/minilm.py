@@ -1,18 +1,19 @@
 """all-MiniLM-L6-v2 on this project's own Transformer encoder, and its quick way by a table."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
 from memnet.encoders.onnx_model import OnnxEncoder, Precision, onnx_precision
-from memnet.encoders.protocol import MENTION, TokenStates
+from memnet.encoders.protocol import MENTION, TokenStates, UnitVectors
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
 if TYPE_CHECKING:
@@ -26,9 +27,13 @@ _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit t
 _GPU_BATCH_TOKENS = 16_384
 
 
+_Embedded = TypeVar("_Embedded")
+
+
 class _Window(NamedTuple):
     text: int
     tokens: list[int]
+    first: int = 0  # index in the text of the token in place of [CLS]
 
 
 class MiniLMEncoder:
@@ -81,19 +86,47 @@ class MiniLMEncoder:
         and ONNX Runtime is not installed.
         """
         tokenizer, network = self._text_network()
-        windows = [
-            _Window(text, tokens)
-            for text, encoding in enumerate(tokenizer.encode_batch_fast(list(texts)))
-            for tokens in _token_windows(encoding.ids)
-        ]
-        # Batches of one length need neither padding nor mask.
-        batches = list(_batches(windows, self._batch_tokens))
+        encodings = tokenizer.encode_batch_fast(list(texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for batch, pooled in zip(batches, self._embedded(network, batches), strict=True):
+        for batch, pooled in self._embedded(network.embed, encodings):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.text] += vector * len(window.tokens)
-        lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / lengths
+        return _of_length_one(vectors)
+
+    def encode_units(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> UnitVectors:
+        """As ``encode``, with the means of the token states of units; errors are the same.
+
+        A unit without a token gets the vector of its text.
+        """
+        tokenizer, network = self._text_network()
+        encodings = tokenizer.encode_batch(list(texts))
+        tokens = [
+            _tokens_of(encoding.offsets, own)
+            for encoding, own in zip(encodings, spans, strict=True)
+        ]
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        units = [np.zeros((len(own), self.dimension), np.float32) for own in spans]
+        for batch, (pooled, states) in self._embedded(network.embed_states, encodings):
+            for window, vector, rows in zip(batch, pooled, states, strict=True):
+                vectors[window.text] += vector * len(window.tokens)
+                within = (tokens[window.text] - window.first).clip(1, len(rows) - 1).tolist()
+                for unit, (first, last) in zip(units[window.text], within, strict=True):
+                    unit += rows[first:last].sum(axis=0)
+        vectors = _of_length_one(vectors)
+        for vector, own in zip(vectors, units, strict=True):
+            own[~own.any(axis=1)] = vector
+        return UnitVectors(vectors, [_of_length_one(own) for own in units])
+
+    def unit_projection(self) -> NDArray[np.float32]:
+        """[384, 128] float32: principal components of vectors of units; ModelError if damaged."""
+        folder = SHIPPED / UNITS
+        arrays, _ = load_checkpoint(folder, UNITS)
+        check_shapes(arrays, {"projection": ((self.dimension, RANK), np.float32)}, folder)
+        check_weights(arrays, folder)
+        projection: NDArray[np.float32] = arrays["projection"]
+        return projection
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
@@ -112,15 +145,22 @@ class MiniLMEncoder:
         return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
-        self, network: "_Network", batches: list[list[_Window]]
-    ) -> Iterator[NDArray[np.float32]]:
-        """Vectors of each batch, in order; batches run in parallel, each on one core."""
+        self, embed: Callable[[NDArray[np.int64]], _Embedded], encodings: Sequence[Any]
+    ) -> Iterator[tuple[list[_Window], _Embedded]]:
+        """Batches of windows with what they become; they run in parallel, each on one core."""
+        windows = [
+            _Window(text, tokens, (_WINDOW_TOKENS - 2) * number)
+            for text, encoding in enumerate(encodings)
+            for number, tokens in enumerate(_token_windows(encoding.ids))
+        ]
+        # Batches of one length need neither padding nor mask.
+        batches = list(_batches(windows, self._batch_tokens))
         inputs = (np.array([window.tokens for window in batch], np.int64) for batch in batches)
         if len(batches) == 1 or self._threads == 1:
-            yield from map(network.embed, inputs)
+            yield from zip(batches, map(embed, inputs), strict=True)
             return
         with ThreadPoolExecutor(self._threads) as pool:
-            yield from pool.map(network.embed, inputs)
+            yield from zip(batches, pool.map(embed, inputs), strict=True)
 
     def _text_network(self) -> tuple[Any, "_Network"]:
         if self.precision is None:
@@ -160,6 +200,21 @@ def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
         yield [first, *inner[start : start + step], last]
 
 
+def _tokens_of(
+    offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]
+) -> NDArray[np.int64]:
+    """First token and the one after the last of each span: [U, 2] int64; [CLS] is token 0."""
+    starts, ends = np.array(offsets[1:-1], np.int64).reshape(-1, 2).T
+    of_spans = np.array(spans, np.int64).reshape(-1, 2)
+    first = np.searchsorted(ends, of_spans[:, 0], "right")
+    return np.stack([first, np.searchsorted(starts, of_spans[:, 1], "left")], axis=1) + 1
+
+
+def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / lengths
+
+
 def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
     """Group windows by length, longest first, into batches of a bounded number of tokens."""
     ordered = sorted(windows, key=lambda window: -len(window.tokens))
@@ -170,10 +225,11 @@ def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
             yield group[start : start + texts]
 
 
+UNITS = "units"  # Name of the checkpoint of the projection of units, and of its folder
 STATIC = "static"  # Name of the encoder, of its checkpoint and of the folder that ships
 STATIC_PREFIX = "all-MiniLM-L6-v2/static/"  # Start of the fingerprints of all such tables
 VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
-RANK = 128  # R, width of the table
+RANK = 128  # R, width of the table; of the keys of units too
 _PIECE_TOKENS = 2048  # A longer text is summed in pieces, so that memory stays bounded
 _BATCH_PIECES = 128
 

@@ -18,7 +18,7 @@ from memnet.errors import DependencyError
 
 Precision = Literal["int8", "float32"]  # Precision of a network's products; all else is float32
 # Version of the int8 graphs in names of cached files: raise it when their results change.
-_VERSION = 4
+_VERSION = 5
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")
 _POSITIONS, _WIDTH = 256, 384
@@ -45,9 +45,10 @@ def onnx_precision(eight_bits: bool | None, device: str) -> Precision | None:
 
 
 def encoder_model(weights: Path, precision: Precision) -> bytes:
-    """Build the ONNX model of the encoder: ids [B, T] int64, no padding, to "vectors" [B, 384].
+    """Build the ONNX model of the encoder, from ids [B, T] int64 without padding.
 
-    DependencyError where ONNX Runtime or onnx is not installed.
+    It gives "vectors" [B, 384] and the "states" [B, T, 384] whose mean each is, before its length
+    became one. DependencyError where ONNX Runtime or onnx is not installed.
     """
     _require()
     from safetensors.numpy import load_file
@@ -58,10 +59,14 @@ def encoder_model(weights: Path, precision: Precision) -> bytes:
 
     def build(**settings: Any) -> bytes:
         graph = BertGraph(tensors, **settings)
-        states = graph.tokens(_POSITIONS)
+        states = graph.add("Identity", graph.tokens(_POSITIONS), result="states")
         mean = graph.add("ReduceMean", states, graph.constant("axis", np.array([1])), keepdims=0)
         graph.add("LpNormalization", mean, axis=-1, p=2, result="vectors")
-        return graph.serialised({"ids": ["B", "T"]}, {"vectors": ["B", _WIDTH]})
+        outputs: dict[str, list[str | int]] = {
+            "vectors": ["B", _WIDTH],
+            "states": ["B", "T", _WIDTH],
+        }
+        return graph.serialised({"ids": ["B", "T"]}, outputs)
 
     return calibrated(build, precision, ({"ids": ids} for ids in _random_texts()))
 
@@ -115,6 +120,13 @@ class OnnxEncoder:
         """Token ids of texts of equal length [B, T] int64 -> [B, D] float32, of length one."""
         (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
         return np.asarray(vectors, np.float32)
+
+    def embed_states(
+        self, token_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """As ``embed``, with the token states [B, T, D] float32 that each vector is the mean of."""
+        vectors, states = self._session.run(["vectors", "states"], {"ids": token_ids})
+        return np.asarray(vectors, np.float32), np.asarray(states, np.float32)
 
     @classmethod
     def load(cls, weights: Path, precision: Precision) -> "OnnxEncoder":

@@ -17,7 +17,8 @@ class Encoder(Protocol):
 
     An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
     True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too,
-    one with a quicker way for passages a ``DocumentEncoder`` or a ``QuickEncoder``.
+    one with a quicker way for passages a ``DocumentEncoder`` or a ``QuickEncoder``, and one that
+    sees the units of a passage a ``UnitEncoder``.
     """
 
     @property
@@ -57,6 +58,35 @@ class QuickEncoder(Protocol):
 
     def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N passages of any length -> [N, D] float32, rows of length one."""
+        ...
+
+
+class UnitVectors(NamedTuple):
+    """N texts, and the units of each."""
+
+    vectors: NDArray[np.float32]
+    """[N, D] float32: the same as by ``Encoder.encode``."""
+    units: list[NDArray[np.float32]]
+    """For each text [U, D] float32, rows of length one, each a unit within its text."""
+
+
+@runtime_checkable
+class UnitEncoder(Protocol):
+    """An encoder that gives the units of a text vectors of their own: sentences, items, rows.
+
+    Passages in full are then found by their best unit too.
+
+    Source: Günther et al. 2024 (late chunking).
+    """
+
+    def unit_projection(self) -> NDArray[np.float32]:
+        """[D, 128] float32, of orthonormal columns: what vectors of units are reduced by."""
+        ...
+
+    def encode_units(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> UnitVectors:
+        """Encode N texts of any length, with the spans of the units of each, in characters."""
         ...
 
 

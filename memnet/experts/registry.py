@@ -19,7 +19,7 @@ from memnet.checkpoints import (
 from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.documents.question import FullVectors, RecentVectors
+from memnet.documents.question import FullVectors, RecentVectors, unit_projection
 from memnet.encoders import (
     DocumentEncoder,
     Encoder,
@@ -247,9 +247,10 @@ def load_experts(
 
 
 def _full_vectors(encoder: Encoder) -> FullVectors:
-    """What encodes passages whose stored vectors are quick ones."""
+    """What questions are compared by beside the stored vectors of passages."""
     encode = RecentVectors(encoder, _PASSAGES_KEPT).encode
-    return FullVectors(encode, of_all=isinstance(encoder, DocumentEncoder))
+    of_all = isinstance(encoder, DocumentEncoder)
+    return FullVectors(encode, of_all, unit_projection(encoder))
 
 
 def _documents_model(

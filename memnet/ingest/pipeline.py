@@ -347,7 +347,7 @@ class Ingest:
         said = [source for source in batch.sources if source.used]
         with self._store.changing(advance=False) if said or batch.learn else nullcontext():
             counts = self._store.put(
-                batch.sources, self._passages.encode, batch.files, self._namespace,
+                batch.sources, self._passages.encoder.encode, batch.files, self._namespace,
                 batch.vectors.encode,
             )  # fmt: skip
             if batch.learn is not None:

@@ -8,7 +8,9 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
+from memnet.encoders import Encoder, UnitEncoder
+from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors, UnitKeys
+from memnet.text.english import units
 
 _SLICE = 16  # texts between two looks at whether to go on: 0.2 s of one core
 
@@ -17,7 +19,7 @@ _SLICE = 16  # texts between two looks at whether to go on: 0.2 s of one core
 class PassageEncoder:
     """The encoder of the passages of one run: quick once there are many of them."""
 
-    encode: Encode  # gives full vectors
+    encoder: Encoder  # gives full vectors
     min_quick: int = 0  # key texts from which on they are encoded quickly, and in full later
     quick: Encode | None = None  # encodes passages quickly; None where there is no such way
     quick_is_final: bool = False  # whether these vectors stay, so that all passages get them
@@ -65,7 +67,7 @@ class PendingVectors:
         is_full = encoder.is_full(len(texts))
         encoder.encoded += len(texts)
         if encoder.quick is None or is_full:
-            return PassageVectors(encoder.encode(texts))
+            return encode_passages(encoder.encoder, texts)
         vectors = self._find(texts) if self._made else encoder.quick(texts)
         return PassageVectors(vectors, quick=not encoder.quick_is_final)
 
@@ -91,9 +93,19 @@ class PendingVectors:
 _Made: TypeAlias = tuple[dict[str, int], NDArray[np.float32]]
 
 
+def encode_passages(encoder: Encoder, texts: Sequence[str]) -> PassageVectors:
+    """Full vectors of the key texts of passages, with keys of their units where there may be."""
+    if not isinstance(encoder, UnitEncoder):
+        return PassageVectors(encoder.encode(texts))
+    spans = [[(unit.start, unit.end) for unit in units(text)] for text in texts]
+    vectors, found = encoder.encode_units(texts, spans)
+    projection = encoder.unit_projection()
+    return PassageVectors(vectors, units=[UnitKeys.packed(one @ projection) for one in found])
+
+
 def encode_full(
     store: MemoryStore,
-    encode: Encode,
+    encoder: Encoder,
     limit: int,
     may_go_on: Callable[[], bool] | None = None,
 ) -> int:
@@ -109,14 +121,16 @@ def encode_full(
     if not texts:
         return 0
     if may_go_on is None:
-        store.quick.replace(texts, encode(texts))
+        store.quick.replace(texts, encode_passages(encoder, texts))
         return len(texts)
     # An encoder takes texts of like length together.
     texts.sort(key=len)
-    parts = []
+    parts: list[PassageVectors] = []
     for start in range(0, len(texts), _SLICE):
         if not may_go_on():
             return 0
-        parts.append(encode(texts[start : start + _SLICE]))
-    store.quick.replace(texts, np.concatenate(parts))
+        parts.append(encode_passages(encoder, texts[start : start + _SLICE]))
+    vectors = np.concatenate([part.vectors for part in parts])
+    keys = [one for part in parts for one in part.units]
+    store.quick.replace(texts, PassageVectors(vectors, units=keys))
     return len(texts)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Structure,
         Symbols,
         Told,
+        UnitKeys,
     )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Structure",
     "Symbols",
     "Told",
+    "UnitKeys",
     "copy_store",
     "export_bundle",
     "import_bundle",

@@ -97,6 +97,7 @@ TABLES = (
         "valid_from:r? valid_until:r? usage:r used_at:r relation_vector:i? places:t",
     ),
     _table("quick_vector", "vector", "vector:i text:t"),
+    _table("unit_key", "vector", "vector:i keys:b"),
     _table("symbol", "id", "id:i name:t"),
     _table("slot_key", "symbol slot", "symbol:i slot:i"),
     _table("mention", "symbol slot", "symbol:i slot:i"),

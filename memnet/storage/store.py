@@ -40,6 +40,7 @@ from memnet.storage.values import (
     Scope,
     StoreCounts,
     ToDevice,
+    UnitKeys,
 )
 
 
@@ -299,6 +300,10 @@ class MemoryStore(slots.SlotReads):
         """
         with self.reading():
             return self._process.bm25.postings(self.connection, list(terms), max_slots)
+
+    def unit_keys(self, ids: Sequence[int]) -> UnitKeys:
+        """Keys of the units of those of some slots that have any."""
+        return text_vectors.units_of(self.connection, ids)
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all passages that hold now, in rising order: [N] int64."""

@@ -45,6 +45,7 @@ class PassageVectors(NamedTuple):
 
     vectors: NDArray[np.float32]  # [N, D] float32, of length one
     quick: bool = False  # whether full vectors are to replace them
+    units: Sequence[bytes] = ()  # [N] keys of the units of each as they are stored; () for none
 
 
 EncodePassages = Callable[[Sequence[str]], PassageVectors]
@@ -231,6 +232,23 @@ class Keys(NamedTuple):
     relations: tuple[str, ...]  # [K] words of a fact's relation; empty for a passage
 
 
+UNIT_WIDTH = 128  # R, width of the key of a unit
+
+
+class UnitKeys(NamedTuple):
+    """Keys of the units of those of some slots that have any."""
+
+    ids: NDArray[np.int64]  # [K] int64: the slots
+    starts: NDArray[np.int64]  # [K] int64: the first row of each
+    rows: NDArray[np.float32]  # [M, R] float32, of length one: all units, slot by slot
+
+    @staticmethod
+    def packed(keys: NDArray[np.float32]) -> bytes:
+        """Keys [U, R] as they are stored: int8, each as large as it can be; its length is lost."""
+        largest = np.abs(keys).max(axis=1, keepdims=True, initial=1e-9)
+        return np.round(keys * (127 / largest)).astype(np.int8).tobytes()
+
+
 class Symbols(NamedTuple):
     """Normalised names, each once, in alphabetical order."""
 
@@ -263,6 +281,7 @@ class NewVector(NamedTuple):
     digest: bytes  # of the text that it encodes
     data: NDArray[np.float32]  # [D] float32
     text: str | None = None  # the text where the vector is a quick one, to encode it in full later
+    units: bytes = b""  # keys of its units as they are stored; empty for none
 
 
 class VectorCounts(NamedTuple):

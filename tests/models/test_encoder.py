@@ -12,6 +12,7 @@ from memnet import Config, Document, Engine
 from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
 from memnet.encoders.weights import checked_folder, model_folder
 from memnet.errors import EncoderError
+from memnet.storage.values import UNIT_WIDTH
 from tests.toy import toy_store
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -53,6 +54,48 @@ def test_a_long_text_is_the_mean_of_its_windows(encoder: MiniLMEncoder) -> None:
 
 def test_nothing_to_encode(encoder: MiniLMEncoder) -> None:
     assert encoder.encode([]).shape == (0, 384)
+    assert encoder.encode_units([], []).units == []
+
+
+_PARTS = ["The ferry to Orre leaves at nine.", "Dogs are welcome: ", "\u200b", "Тариф – 4,50 €!"]
+
+
+@pytest.mark.parametrize("eight_bits", [False, True])
+def test_units_are_means_of_the_states_of_their_tokens(eight_bits: bool) -> None:
+    """Also of a text of several windows, whose border lies within a unit."""
+    encoder = MiniLMEncoder(threads=2, eight_bits=eight_bits)
+    parts = [_PARTS, [*_PARTS, *(f"Berth {n} is let to boat {n * n}." for n in range(60))], ["One"]]
+    texts = [" ".join(own) for own in parts]
+    spans = [
+        [(start, start + len(part)) for part in own for start in [text.index(part)]]
+        for text, own in zip(texts, parts, strict=True)
+    ]
+    found = encoder.encode_units(texts, spans)
+    np.testing.assert_array_equal(found.vectors, encoder.encode(texts))
+    tokenizer, network = MiniLMEncoder()._token_network()
+    for text, own, units, vector in zip(texts, spans, found.units, found.vectors, strict=True):
+        tokens = tokenizer.encode(text)
+        inner, states = tokens.ids[1:-1], []
+        for start in range(0, len(inner), 254):
+            window = [tokens.ids[0], *inner[start : start + 254], tokens.ids[-1]]
+            states += list(network.tokens(torch.tensor([window]))[0, 1:-1].numpy())
+        assert units.shape == (len(own), 384)
+        for (start, end), unit in zip(own, units, strict=True):
+            within = [
+                state
+                for (first, last), state in zip(tokens.offsets[1:-1], states, strict=True)
+                if first < end and last > start
+            ]
+            expected = np.mean(within, axis=0) if within else vector
+            cosine = unit @ expected / np.linalg.norm(expected)
+            assert cosine > (0.97 if eight_bits else 1 - 1e-5)
+            assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_projection_of_units_is_orthonormal(encoder: MiniLMEncoder) -> None:
+    projection = encoder.unit_projection()
+    assert projection.shape == (384, UNIT_WIDTH)
+    np.testing.assert_allclose(projection.T @ projection, np.eye(UNIT_WIDTH), atol=1e-4)
 
 
 def test_torch_keeps_its_threads(encoder: MiniLMEncoder) -> None:

@@ -31,7 +31,7 @@ from memnet.errors import StoreError
 from memnet.experts.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
-from memnet.storage.values import VectorCounts
+from memnet.storage.values import PassageVectors, VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
 from tests.serving import serving
 from tests.toy import ToyEncoder
@@ -226,7 +226,7 @@ def test_what_was_forgotten_or_changed_meanwhile_is_passed_over(quick: Engine) -
     changed = documents[2].model_copy(update={"text": "The osprey fishes."})
     quick.ingest(changed, full=False)
     quick.ingest(documents[1], full=False)  # in full, as it is alone
-    quick.store.quick.replace(texts, vectors)
+    quick.store.quick.replace(texts, PassageVectors(vectors))
     assert not quick.store.quick.any()
     kept = [*documents[1:2], changed, *documents[3:]]
     assert stored_vectors(quick).keys() == {one.id for one in kept}
@@ -237,7 +237,7 @@ def test_a_text_that_comes_and_goes_in_one_commit(quick: Engine) -> None:
     """A slot whose vector is replaced and that is deleted in the same transaction."""
     texts = quick.store.quick.texts(100)
     with quick.store.changing():
-        quick.store.quick.replace(texts, ToyEncoder().encode(texts))
+        quick.store.quick.replace(texts, PassageVectors(ToyEncoder().encode(texts)))
         quick.forget("heron")
     assert stored_vectors(quick).keys() == set(NAMES) - {"heron"}
 
@@ -270,7 +270,7 @@ def test_every_index_follows_whatever_happens(tmp_path: Path, seed: int) -> None
                 del held[name]
         elif act == "full":
             texts = memory.store.quick.texts(chance.choice([1, 4]))
-            memory.store.quick.replace(texts, ToyEncoder().encode(texts))
+            memory.store.quick.replace(texts, PassageVectors(ToyEncoder().encode(texts)))
             full |= {name for name, one in held.items() if _key(one) in texts}
         elif act == "reopen":
             engines.remove(memory)

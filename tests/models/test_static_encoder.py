@@ -225,7 +225,8 @@ def _check(
     assert new[best[0]] - new[best[1]] == pytest.approx(cosines[0] - cosines[1], abs=1e-6)
     rest = [index for index in range(len(old)) if index not in best]
     np.testing.assert_array_equal(old[rest], new[rest])
-    others = np.arange(len(SlotFeature)) != SlotFeature.DENSE
+    np.testing.assert_array_equal(after.features[:, SlotFeature.UNIT], new)
+    others = [one for one in SlotFeature if one not in (SlotFeature.DENSE, SlotFeature.UNIT)]
     np.testing.assert_array_equal(before.features[:, others], after.features[:, others])
     of_links = after.links.features[:, LinkFeature.DENSE]
     np.testing.assert_array_equal(of_links, new[after.links.candidate])

@@ -211,7 +211,7 @@ def test_full_vectors_take_the_place_of_quick_ones(open_store: Open) -> None:
     same(exact, folder, 60)
     texts = exact.quick.texts(30)
     for store in (folder, exact):
-        store.quick.replace(texts, Numbered(full)(texts))
+        store.quick.replace(texts, PassageVectors(Numbered(full)(texts)))
     same(exact, folder, 60)
     # One that is told is encoded in full, also for the passage that has the same key.
     rest = exact.quick.texts(1)[0]

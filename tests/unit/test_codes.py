@@ -21,6 +21,7 @@ def named(question: str, text: str, title: str = "") -> list[str] | None:
         ("Who wrote form B-17/2, and F3?", {"b-17/2", "f3"}),
         ("Bus 42. Room 7b.", {"42", "7b"}),
         ("v1.2.3, 10.5 and 0x1F", {"v1.2.3", "10.5", "0x1f"}),
+        ("Train RX 814 and SKY 20B leave.", {"rx 814", "20b"}),
         ("no code at all - none", set()),
     ],
 )
@@ -46,10 +47,26 @@ def test_a_title_names_all_of_its_passage() -> None:
     assert named("Who closed job AB-901?", "Ann closed it.", title="Job AB-901") is None
 
 
-def test_a_code_that_stands_nowhere_is_missing() -> None:
-    assert named("Who closed AB-901?", "Bo closed AB-109.") == ["missing", "Bo closed AB-109."]
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who closed AB-901?", "Bo closed AB-109."),
+        ("Who drives RX 841?", "Ann drives RX 814."),
+        ("Who teaches class 3D?", "Ann teaches class 3B."),
+    ],
+)
+def test_a_code_that_stands_nowhere_is_missing(question: str, text: str) -> None:
+    assert named(question, text) == ["missing", text]
 
 
-@pytest.mark.parametrize("question", ["Who came in 2019?", "Is 5kg too much?", "Who came?"])
+def test_capitals_and_a_number_choose_a_unit() -> None:
+    text = "Train RX 814 is red. Train RX 841 is blue."
+    assert named("What colour is RX 841?", text) == ["Train RX 841 is blue."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who came in 2019?", "Is 5kg too much?", "Who came?", "Who pays EUR 20?", "Is it 3D?"],
+)
 def test_numbers_that_stand_nowhere_are_no_missing_codes(question: str) -> None:
     assert named(question, "Ann came with a crate.") is None

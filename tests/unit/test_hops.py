@@ -129,9 +129,9 @@ def _candidates() -> Candidates:
         ids=(1, 2, 3),
         features=_features(
             SlotFeature,
-            {"DENSE": 0.5, "LEXICAL": 1.0, "NAMED": 1.0, "COVERED": 0.6},
-            {"DENSE": 0.2, "PREVIOUS": -0.4},
-            {"DENSE": 0.4, "LEXICAL": 0.5, "NAMED": 1.0},
+            {"DENSE": 0.5, "UNIT": 0.5, "LEXICAL": 1.0, "NAMED": 1.0, "COVERED": 0.6},
+            {"DENSE": 0.2, "UNIT": 0.2, "PREVIOUS": -0.4},
+            {"DENSE": 0.4, "UNIT": 0.4, "LEXICAL": 0.5, "NAMED": 1.0},
         ),
         named=("a", None, "c"),
         is_fact=np.array([False, False, True]),

@@ -159,7 +159,7 @@ def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None
             return ["lamp oil"]
 
     def run(*documents: Document) -> None:
-        passages = PassageEncoder(encoder.encode)
+        passages = PassageEncoder(encoder)
         Ingest(store, Config(), passages, extractor=LampOil()).run(documents)
 
     run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))

@@ -43,7 +43,7 @@ def people_questions(
         )
         try:
             documents = [Document(id=one["id"], text=one["text"]) for one in lines]
-            Ingest(store, memory.config, PassageEncoder(memory.encoder.encode)).run(documents)
+            Ingest(store, memory.config, PassageEncoder(memory.encoder)).run(documents)
             asked = [Question(**question) for one in lines for question in one["questions"]]
             yield _Memory(store, memory.encoder, memory.config), asked
         finally:

@@ -27,6 +27,7 @@ from memnet.documents.controller import (
     text_model_of,
 )
 from memnet.documents.hops import HopRead, read_in_hops
+from memnet.documents.question import FullVectors, unit_projection
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import templated_questions, two_hop_questions
 from memnet.documents.training.people import people_questions
@@ -320,7 +321,9 @@ class _Trainer:
 
     def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
         with self.memory.store.reading():
-            question = AskedQuestion(text, self.memory.store, self.memory.encoder.encode)
+            encoder = self.memory.encoder
+            full = FullVectors(projection=unit_projection(encoder))
+            question = AskedQuestion(text, self.memory.store, encoder.encode, full=full)
             return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
 
 

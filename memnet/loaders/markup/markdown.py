@@ -35,9 +35,10 @@ _INLINE = frozenset(
     "sup time tt u var wbr".split()
 )
 _STYLE = re.compile(
-    r"</?(?:b|big|code|em|font|i|nobr|plaintext|s|small|strike|strong|tt|u)(?=[\s/>])[^<>]{0,1000}>",
+    r"</?(?:b|big|code|em|font|i|nobr|plaintext|small|strong|tt|u)(?=[\s/>])[^<>]{0,1000}>",
     re.IGNORECASE,
 )
+_STRUCK = re.compile(r"(</?)(?:s|strike|del)(?=[\s/>])", re.IGNORECASE)
 # Attributes of components.
 _VALUE = re.compile(r"\s([A-Za-z][\w-]{0,50})=\{?(?:\"([^\"]*)\"|'([^']*)')")
 _TITLES = frozenset({"title", "label", "description", "summary", "caption", "heading", "header"})
@@ -179,6 +180,8 @@ def _html_inline(
         return escape(image_text(element.get("alt"), element.get("src")))
     if name == "br":
         return "<br>"
+    if _STRUCK.match(tag):
+        return _STRUCK.sub(r"\1del", tag)
     known = name in BLOCKS or name in UNREAD or name in _INLINE
     if tag[1:-1].isidentifier() and not known:
         return escape(tag)  # a placeholder
@@ -190,9 +193,10 @@ def _html_block(
 ) -> str:
     """A piece of HTML with all that it opens closed.
 
-    Styles go: each one that is left open is opened again in each paragraph.
+    Styles go: each one that is left open is opened again in each paragraph, but for "del".
     """
-    body = LexborHTMLParser(_STYLE.sub("", tokens[index].content)).body
+    content = _STRUCK.sub(r"\1del", _STYLE.sub("", tokens[index].content))
+    body = LexborHTMLParser(content).body
     return "" if body is None else body.inner_html or ""
 
 

@@ -21,10 +21,11 @@ BLOCKS = HEADINGS | frozenset(
     " option p pre search section summary table tbody td tfoot th thead tr ul xmp listing"
     " plaintext".split()
 )
-# Elements whose content is not text, is shown only in place of something else, or is entered.
+# Elements whose content is not text, is shown only in place of something else, is entered, or is
+# struck: it holds no more.
 UNREAD = frozenset(
     "script style template svg canvas iframe object embed audio video noscript noframes noembed"
-    " select textarea datalist progress meter rt rp".split()
+    " select textarea datalist progress meter rt rp s del strike".split()
 )
 
 HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8

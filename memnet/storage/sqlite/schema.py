@@ -47,6 +47,10 @@ STEPS = {
         vector INTEGER PRIMARY KEY REFERENCES vector (id) ON DELETE CASCADE,
         text TEXT NOT NULL
     );
+    CREATE TABLE unit_key (
+        vector INTEGER PRIMARY KEY REFERENCES vector (id) ON DELETE CASCADE,
+        keys BLOB NOT NULL
+    );
 
     CREATE TABLE slot (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -253,8 +257,8 @@ def _not_texts(column: str) -> str:
 def has_wrong_values(connection: Connection) -> bool:
     """Whether a column holds another type than its schema says, or what can't be used."""
     for table in (
-        "property source vector quick_vector slot symbol statement tell journal evicted_source "
-        "statement_change eviction"
+        "property source vector quick_vector unit_key slot symbol statement tell journal "
+        "evicted_source statement_change eviction"
     ).split():
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(

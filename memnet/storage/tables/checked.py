@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.values import ChangeBy, Slot, Told
+from memnet.storage.values import UNIT_WIDTH, ChangeBy, Slot, Told, UnitKeys
 from memnet.types import Certainty, Change, SourceKind
 
 Row = tuple[Any, ...]
@@ -194,6 +194,19 @@ def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]
     if not np.isfinite(rows).all():
         raise damaged("a vector")
     return rows
+
+
+def checked_units(rows: Sequence[Row]) -> UnitKeys:
+    """The keys of units, from rows of a slot and a column of int8."""
+    rows = checked_rows(rows, "keys of units", int, bytes)
+    sizes = np.array([len(keys) for _, keys in rows], np.int64)
+    if (sizes == 0).any() or (sizes % UNIT_WIDTH).any():
+        raise damaged("keys of units")
+    ids = np.array([slot for slot, _ in rows], np.int64)
+    stored = np.frombuffer(b"".join(keys for _, keys in rows), np.int8)
+    units = stored.reshape(-1, UNIT_WIDTH).astype(np.float32)
+    units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
+    return UnitKeys(ids, (np.cumsum(sizes) - sizes) // UNIT_WIDTH, units)
 
 
 def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int64]:

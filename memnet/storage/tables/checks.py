@@ -5,6 +5,7 @@ from pathlib import Path
 from memnet.errors import StoreError
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
+from memnet.storage.values import UNIT_WIDTH
 
 _PAGE = 1000  # texts that are read together
 # Statements that count rows, and what it means where there are some.
@@ -37,6 +38,10 @@ _WRONG_ROWS = {
     "OR slot.relation_vector = quick_vector.vector "
     "WHERE slot.kind <> 'passage' OR slot.valid_from IS NOT NULL": (
         "{} facts or statements have quick vectors"
+    ),
+    f"SELECT count(*) FROM unit_key WHERE length(keys) = 0 "
+    f"OR length(keys) / {UNIT_WIDTH} * {UNIT_WIDTH} <> length(keys)": (
+        f"{{}} keys of units are not of the width {UNIT_WIDTH}"
     ),
 }
 

@@ -251,9 +251,8 @@ def new_vectors(
     digests = text_vectors.missing_digests(connection, digests, quick_ones=True)
     if digests and encode_passages is not None:
         own = [passages[digest] for digest in digests]
-        encoded, quick = encode_passages(own)
-        later = own if quick else [None] * len(own)
-        vectors = [NewVector(*one) for one in zip(digests, encoded, later, strict=True)]
+        encoded = encode_passages(own)
+        vectors = text_vectors.new_vectors(digests, encoded, own if encoded.quick else None)
     return vectors + _encoded(connection, texts, encode)
 
 

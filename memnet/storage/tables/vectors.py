@@ -12,12 +12,21 @@ from memnet.storage.tables.checked import (
     Values,
     checked_count,
     checked_rows,
+    checked_units,
     checked_vectors,
     damaged,
     missing,
 )
 from memnet.storage.tables.connection import Connection, Part
-from memnet.storage.values import Encode, NewSlot, NewVector, VectorCounts, VectorData
+from memnet.storage.values import (
+    Encode,
+    NewSlot,
+    NewVector,
+    PassageVectors,
+    UnitKeys,
+    VectorCounts,
+    VectorData,
+)
 
 _FULL = (
     "FROM vector WHERE digest = ? "
@@ -76,16 +85,18 @@ def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
         ((vector.digest, row) for vector, row in zip(new, rows, strict=True)),
         new_only=True,
     )
-    connection.execute_many(
-        # Another writer may have stored the full one meanwhile.
-        "INSERT INTO quick_vector SELECT id, ? FROM vector WHERE digest = ? AND data = ? "
-        "ON CONFLICT DO NOTHING",
-        [
-            (vector.text, vector.digest, row)
-            for vector, row in zip(new, rows, strict=True)
-            if vector.text is not None
-        ],
-    )
+    for table in ("quick_vector", "unit_key"):
+        connection.execute_many(
+            # Another writer may have stored the full one, or a quick one, meanwhile.
+            f"INSERT INTO {table} SELECT id, ? FROM vector WHERE digest = ? AND data = ? "
+            "ON CONFLICT DO NOTHING",
+            [
+                (added, vector.digest, row)
+                for vector, row in zip(new, rows, strict=True)
+                if (added := vector.text if table == "quick_vector" else vector.units or None)
+                is not None
+            ],
+        )
 
 
 def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
@@ -103,7 +114,18 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     with connection.transaction():
         connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
+        units = [(stored[digest].id, new[digest].units) for digest in quick if new[digest].units]
+        connection.insert("unit_key", ("vector", "keys"), units, new_only=True)
         connection.note_replaced(ids)
+
+
+def new_vectors(
+    digests: Sequence[bytes], encoded: PassageVectors, texts: Sequence[str] | None = None
+) -> list[NewVector]:
+    """Vectors of passages by their digests; ``texts`` are to be encoded in full later."""
+    n = len(digests)
+    later, units = texts or [None] * n, encoded.units or [b""] * n
+    return [NewVector(*one) for one in zip(digests, encoded.vectors, later, units, strict=True)]
 
 
 def vector_ids(connection: Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
@@ -140,6 +162,16 @@ def encoded(
         else:
             found[text] = checked_vectors(row, dimension)[0]
     return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
+
+
+def units_of(connection: Connection, slots: Sequence[int]) -> UnitKeys:
+    """Keys of the units of those of some slots that have any."""
+    rows = connection.rows(
+        "SELECT slot.id, unit_key.keys FROM slot JOIN unit_key ON unit_key.vector = slot.vector "
+        f"WHERE slot.id {IN_LIST}",
+        Values(slots),
+    )
+    return checked_units(rows)
 
 
 def _rows(vectors: Sequence[NewVector]) -> list[VectorData]:
@@ -201,13 +233,7 @@ class QuickVectors(Part):
             raise damaged("a quick vector")
         return [text for text, _ in found]
 
-    def replace(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Put full vectors [N, D] float32 in the place of quick ones that are still there."""
+    def replace(self, texts: Sequence[str], full: PassageVectors) -> None:
+        """Put full vectors in the place of the quick ones of N texts that are still there."""
         with self._rows.changing():
-            replace_quick(
-                self._connection,
-                [
-                    NewVector(digest_of(text), vector)
-                    for text, vector in zip(texts, vectors, strict=True)
-                ],
-            )
+            replace_quick(self._connection, new_vectors([digest_of(text) for text in texts], full))

@@ -81,6 +81,14 @@ def test_code_is_verbatim() -> None:
     assert blocks(markup) == [("code", 0, "def f():\n    return 1\n  # <end>")]
 
 
+@pytest.mark.parametrize("tag", ["s", "strike", "del"])
+def test_struck_text_is_left_out(tag: str) -> None:
+    markup = f"<p>It costs <{tag}>four <b>old</b></{tag}> <ins>five</ins> crowns.</p>"
+    assert (
+        text(f"{markup}<{tag}><p>Gone.</p></{tag}><p>End.</p>") == "It costs five crowns.\n\nEnd."
+    )
+
+
 def test_line_numbers_are_no_code() -> None:
     table = (
         "<table class=highlighttable><tr><td class=linenos><pre>1\n2</pre></td>"
