@@ -243,7 +243,8 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            reads.append(_attend(candidates, controller, hop, question.sought))
+            scores = controller.score(candidates, hop)
+            reads.append(_attend(candidates, controller, scores, question.sought))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
             logits = controller.logits(reads[-1].scores)[reads[-1].order]
@@ -256,13 +257,16 @@ def read_in_hops(
             logits = controller.logits(reads[-1].scores)[best]
             best = best[nearest_to_cutoff(logits, passages, config.rescored)]
             found = rescore(found, best, question)
+        scores = reads[-1].scores
         if found is not reads[-1].candidates:
-            reads[-1] = _attend(found, controller, len(reads) - 1, question.sought)
+            scores = controller.score(found, len(reads) - 1)
+        reads[-1] = _attend(found, controller, controller.mixed(scores, found), question.sought)
     return reads
 
 
-def _attend(candidates: Candidates, controller: TextController, hop: int, query: str) -> HopRead:
-    scores = controller.score(candidates, hop)
+def _attend(
+    candidates: Candidates, controller: TextController, scores: Scores, query: str
+) -> HopRead:
     logits = controller.logits(scores)
     return HopRead(candidates, scores, softmax(logits), np.argsort(-logits, kind="stable"), query)
 

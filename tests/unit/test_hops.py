@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memnet import Document, Engine
+from memnet.attention.arrays import softmax
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -159,6 +160,20 @@ def test_before_training_scores_are_a_weighted_sum_of_the_ways_of_addressing() -
     first[1] += 0.7 * config.read_symbol_weight
     assert later.total().tolist() == pytest.approx(first)
     assert later.link.tolist() == [0, 2, 4]
+
+
+def test_the_last_attention_mixes_in_that_by_similarity_where_units_have_keys() -> None:
+    controller, found = TextController(HopConfig(direct_share=0.25)), _candidates()
+    found = replace(found, is_fact=np.zeros(3, np.bool_))
+    scores = controller.score(found, 1)
+    assert controller.mixed(scores, found) is scores
+    found.features[:, SlotFeature.UNIT] = 0.1, 0.9, 0.4
+    mixed = controller.mixed(scores, found)
+    direct = [0.3 + 0.2, 0.55, 0.4 + 0.1]
+    expected = 0.75 * softmax(controller.logits(scores)) + 0.25 * softmax(np.array(direct) / 0.1)
+    assert softmax(controller.logits(mixed)).tolist() == pytest.approx(expected.tolist(), rel=1e-4)
+    assert mixed.total().max() == pytest.approx(scores.total().max(), abs=1e-5)
+    assert controller.mixed(scores, _candidates()) is scores  # beside a fact
 
 
 def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
