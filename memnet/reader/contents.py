@@ -12,14 +12,14 @@ from memnet.text.names import normalise
 _MIN_ENTRIES = 3
 _MIN_PAGES = 5  # Entries whose last numbers rise, from which those are taken for pages
 _SHARE = 0.5  # of the units that lead elsewhere, from which a text is contents
-# "Firing … 12", "Firing ....... xii"; "anchors, 3, 17-19"
+# "Firing … 12", "Firing ....... xii", "Firing … | 12" of a table; "anchors, 3, 17-19"
 _TO_PAGE = re.compile(
-    r"(?:…|\.{3,20}|(?:\. ){3,20}|·{3,20}|_{3,20}|\t) ?(?:p\. ?)?(?:\d{1,4}|[ivxlc]{1,6})$"
+    r"(?:…|\.{3,20}|(?:\. ){3,20}|·{3,20}|_{3,20}|\t)(?: \|)? ?(?:p\. ?)?(?:\d{1,4}|[ivxlc]{1,6})$"
 )
 _IN_INDEX = re.compile(r"[^\d.;:|]{2,60}(?:, ?\d{1,4}(?:[-–]\d{1,4})?){1,20}$")
 _LAST_NUMBER = re.compile(r"[^\W\d].* (\d{1,4})$")
 _MARK = re.compile(r"^(?:[-*•]|\d{1,3}(?:\.\d{1,3}){0,4}[.)]?) ")
-_PAGE = re.compile(r"(?<![\s.…·_])[\s.…·_]{1,200}\d{1,4}$")
+_PAGE = re.compile(r"(?<![\s.…·_|])[\s.…·_|]{1,200}\d{1,4}$")
 _CALLED_SO = re.compile(
     r"(?:table of )?contents|index|on this page|toc|inhalt(?:sverzeichnis)?|sommaire", re.IGNORECASE
 )
@@ -96,5 +96,5 @@ entries_of = lru_cache(1000)(Entries)
 
 
 def _says(line: str) -> bool:
-    """Whether a line is a sentence or the row of a table, which are no entries."""
-    return line.endswith((".", "!", ";")) or " | " in line
+    """Whether a line is a sentence, or a row of a table that leads to no page: no entries."""
+    return line.endswith((".", "!", ";")) or (" | " in line and not _TO_PAGE.search(line))

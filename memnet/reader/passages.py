@@ -32,8 +32,22 @@ class RankedSlot:
         return Passage(self.slot.title, self.slot.text)
 
     def leads_elsewhere(self, start: int) -> bool:
-        """Whether what starts at a character of its text is an entry of contents."""
-        return any(first <= start < last for first, last in self.contents)
+        """Whether at a character of its text an entry of contents starts, or a heading that asks.
+
+        What follows such a heading answers it.
+        """
+        return any(first <= start < last for first, last in (*self.contents, *self.asking))
+
+    @cached_property
+    def asking(self) -> tuple[tuple[int, int], ...]:
+        """The spans of headings that ask, each with a unit after it."""
+        text = self.slot.text
+        found = units(text)[:-1] if "?" in text else ()
+        return tuple(
+            (one.start, one.end)
+            for one in found
+            if text[one.end - 1] == "?" and is_heading(text, one)
+        )
 
     @cached_property
     def normalised_text(self) -> str:

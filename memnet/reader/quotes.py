@@ -10,8 +10,10 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 from memnet.reader.codes import NamedUnits
 from memnet.reader.confidence import STEM_LETTERS
@@ -88,8 +90,9 @@ def attend_units(
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
 
     Where units are ``named`` by codes of the question, others have ``_OTHER`` less, and so have
-    entries of contents. Where steps are asked for, what is one in the passage that the reader
-    points to has more than what is said beside them.
+    entries of contents. A heading that asks gives what it has to the unit that follows. Where
+    steps are asked for, what is one in the passage that the reader points to has more than what is
+    said beside them.
 
     Source: Miller et al. 2016, equation 2 (key addressing), with the log of the attention to the
     passage added to the score.
@@ -102,6 +105,11 @@ def attend_units(
         else one.logit
         for one in reading.units
     ]
+    for n, (asks, one) in enumerate(pairwise(reading.units)):
+        asking = (asks.unit.start, asks.unit.end) in passages[asks.passage].asking
+        if asking and asks.passage == one.passage:
+            both = float(np.logaddexp(asks.logit, own[n + 1]))
+            own[n], own[n + 1] = _JOINED_ITEM - _OTHER, both
     logits = [
         logit + math.log(max(passages[one.passage].attention / highest, _FLOOR))
         for one, logit in zip(reading.units, own, strict=True)

@@ -8,6 +8,9 @@ import pytest
 from memnet import Document, Engine
 from memnet.reader.contents import Entries, asks_for_contents
 from memnet.reader.passages import RankedSlot, merge_copies
+from memnet.reader.quotes import attend_units
+from memnet.reader.spans import Reading, ReadUnit
+from memnet.text.english import units
 from tests.reading import ranked
 
 LOFT = "The loft is swept on Fridays. Nobody may smoke in it."
@@ -59,6 +62,7 @@ def test_messages_and_parts_of_one_source_are_no_copies() -> None:
     [
         ("Guide", "Tides … 3\nMoorings … 7\nWho may land? … 9", (), True),
         ("Guide", "Tides .......... 3\nMoorings ....... 7\nLanding ........ ix", (), True),
+        ("Guide", "1 May I land? … | 3\n2 May I fish? .... | 7\n3 Who pays? … | 9", (), True),
         ("Guide", "anchors, 4, 17-19\nballast, 3\nbuoys, 12", (), True),
         ("Guide", "Tides 1\nMoorings 2\nLanding 2\nFuel 5\nNights 8", (), True),
         ("Guide", "1.1 Tides\n1.2 Moorings\n1.3 Landing", {"1 1 tides", "moorings"}, True),
@@ -84,6 +88,18 @@ def test_contents_before_a_text_are_told_from_it() -> None:
     assert entries.names >= {"tides", "moorings", "landing"}
     assert entries.leading({"tides", "landing"}) == ((0, text.index("\n\nTides")),)
     assert not entries.are_most(entries.leading({"tides", "landing"}))
+
+
+@pytest.mark.parametrize(
+    ("heading", "weights"), [("3.1 May dogs land?", [0, 1]), ("Dogs ashore", [1, 0])]
+)
+def test_what_follows_a_heading_that_asks_is_attended_to(heading: str, weights: list[int]) -> None:
+    text = f"{heading}\n\nOn a lead they may."
+    first, second = units(text)
+    read = (ReadUnit(0, first, 5.0), ReadUnit(0, second, -2.0))
+    attended = attend_units(Reading((), 0, 0, 1.0, read), ranked({"Guide": text}))
+    assert [round(one.weight) for one in attended] == weights
+    assert ranked({"Guide": text})[0].leads_elsewhere(0) == heading.endswith("?")
 
 
 def test_a_question_may_ask_for_the_contents() -> None:
