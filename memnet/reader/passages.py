@@ -60,6 +60,13 @@ class RankedSlot:
         return frozenset(self.normalised_text.split())
 
     @cached_property
+    def title_words(self) -> frozenset[str]:
+        """The normalised words of its title, and of a first line that is no sentence."""
+        line, _, below = self.slot.text.partition("\n")
+        heading = "" if line.endswith(".") or not below else line
+        return frozenset(normalise(f"{self.slot.title} {heading}").split())
+
+    @cached_property
     def normalised_units(self) -> frozenset[str]:
         """The units of the slot's text but its headings, normalised as names are."""
         text = self.slot.text
@@ -84,6 +91,7 @@ class RankedSlot:
 
 _MAX_COMPARED = 60  # Slots, the best ones, that are compared with each other
 _SHARED = 2 / 3  # of the words of a copy, without headings, that the longer one holds
+_ALIKE = 0.6  # of the words of the longer of two passages that say the same of different things
 
 
 def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
@@ -92,13 +100,17 @@ def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot
     A passage whose sentences all stand in another one is a copy of it; what is left is the longer
     one, with the attention of the better. Messages and statements are none: who says them, and
     when, is a part of what they say. Passages whose titles tell them apart by a word of the
-    question stay apart, too.
+    question stay apart, too; where only one of them has one, the other is about something else, and
+    is left out.
     """
     asked = frozenset(map(normalise, query_terms(question)))
     merged: list[RankedSlot] = []
-    for item in ranked[:_MAX_COMPARED]:
+    first = ranked[:_MAX_COMPARED]
+    for item in first:
         slot = item.slot
         may_be_copy = slot.kind == "passage" and not slot.has_usage and slot.told is None
+        if may_be_copy and any(_is_told_from(asked, one, item) for one in first):
+            continue
         same = next(
             (n for n, one in enumerate(merged) if may_be_copy and _say_the_same(asked, one, item)),
             None,
@@ -130,6 +142,18 @@ def _say_the_same(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> 
         return False
     titles = [asked & set(normalise(item.slot.title).split()) for item in (one, other)]
     return not (titles[0] - titles[1] - other.words or titles[1] - titles[0] - one.words)
+
+
+def _is_told_from(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> bool:
+    """Whether a question names what one passage is about, and another says as much of another.
+
+    Only the titles of both tell "The room has a screen." of one room from that of the next.
+    """
+    titles = [asked & item.title_words for item in (one, other)]
+    if one is other or not (titles[1] <= titles[0] and titles[0] - titles[1] - other.words):
+        return False
+    own, others = (item.words - item.title_words for item in (one, other))
+    return len(own & others) >= _ALIKE * max(len(own), len(others))
 
 
 def may_hold_rows(text: str) -> bool:

@@ -52,10 +52,13 @@ _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _HEADERS = {
     **dict.fromkeys(("cost", "costs", "expensive", "cheap"), "price"),
     **dict.fromkeys(("high", "tall"), "height"),
+    **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
+    **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
     "deep": "depth",
     "heavy": "weight",
     "long": "length",
     "old": "age",
+    "temperature": "temp",
     "wide": "width",
 }
 
@@ -288,8 +291,11 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
         words += [*stems(word), *map(stem, _HEADERS.get(word, "").split())]
     if _WHAT_TO_DO.search(question):
         words += stems("do") | stems("action remedy solution")
-    if _WHO.search(question):
-        words.append("name")
+    if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
+        words += [
+            "name",
+            *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),
+        ]
     order = {word: place for place, word in enumerate(dict.fromkeys(words))}
     weights: dict[str, float] = {}
     for term, weight in terms.items():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memnet.reader import rows
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot, slot_candidate
@@ -116,17 +117,20 @@ def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
 def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Reader) -> Prediction:
     """Whether the task is done that shares most words with a question, or was attended to most.
 
-    Nothing where the question is about something else.
+    Nothing where the question is about something else: words of it are not those of the task
+    ("Is the fence high?"), and the reader does not take it to ask for that.
     """
-    asked = stems(question, STEM_LETTERS)
+    asked = rows.stems(question)
 
     def nearness(task: Task) -> tuple[int, float]:
-        shared = len(asked & stems(task.what, STEM_LETTERS))
+        shared = len(asked & rows.stems(task.what))
         own = (unit.weight for unit in read.attended if task.quotation.overlaps(unit))
         return shared, max(own, default=0.0)
 
     task = max(tasks, key=nearness)
     probability = reader.read(question, [Passage("Tasks", f"It is done: {task.what}")]).yes
+    if asked <= rows.stems(task.what):
+        probability = 1.0
     if not any(nearness(task)) or probability < _MIN_ABOUT:
         return Prediction()
     denies = _DENIES.search(question) is not None

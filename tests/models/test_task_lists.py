@@ -14,6 +14,7 @@ _LISTS = """# Mountain hut
 - [ ] Repair the shutters of the dormitory
 - [x] Order the firewood
 - [ ] Write the letter to the forester
+- [x] Hire the mule
 
 The firewood comes from Ulm.
 
@@ -39,6 +40,7 @@ def hut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("Has the chimney been swept?", "yes", ["- [x] Sweep the chimney"]),
         ("Are the shutters repaired?", "no", ["- [ ] Repair the shutters of the dormitory"]),
         ("Is the firewood ordered?", "yes", ["- [x] Order the firewood"]),
+        ("Is the mule hired?", "yes", ["- [x] Hire the mule"]),
         ("Have the pipes been drained?", "no", ["☐ Drain the pipes"]),
         ("Have the blankets been aired?", "yes", ["☑ Air the blankets"]),
         (
@@ -54,8 +56,14 @@ def hut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
             ["☐ Drain the pipes", "☐ Lock the cellar"],
         ),
         (
-            "Which tasks are done?", "Sweep the chimney, Order the firewood, Air the blankets",
-            ["- [x] Sweep the chimney", "- [x] Order the firewood", "☑ Air the blankets"],
+            "Which tasks are done?",
+            "Sweep the chimney, Order the firewood, Hire the mule, Air the blankets",
+            [
+                "- [x] Sweep the chimney",
+                "- [x] Order the firewood",
+                "- [x] Hire the mule",
+                "☑ Air the blankets",
+            ],
         ),
         ("How many tasks after the season are not done yet?", "2", None),
         ("Are all tasks finished?", "no", None),

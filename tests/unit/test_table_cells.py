@@ -193,3 +193,18 @@ def test_a_spreadsheet_answers_with_its_cell(toy_engine: Engine, tmp_path: objec
     assert answer.answer == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].text == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].place == "line 3"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who owns the Tern?", "Ida Holm"),
+        ("Who made the Skua?", "Winje"),
+        ("Who holds the Skua 3?", None),  # another word, and a number that is no cell
+    ],
+)
+def test_a_verb_names_a_column(toy_engine: Engine, question: str, answer: str | None) -> None:
+    text = "Boat | Owner | Maker\nTern | Ida Holm | Rask\nSkua | Ole Dahl | Winje"
+    toy_engine.ingest(Document(id="boats", title="Boats", text=text))
+    found = toy_engine.ask(question)
+    assert (found.short if found.kind == "table" else None) == answer
