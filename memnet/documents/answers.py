@@ -4,7 +4,8 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import chain
+from itertools import chain, compress
+from operator import not_
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
@@ -216,8 +217,10 @@ class TextAnswers:
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
-        rest = [item for item in first if item.attention < least] + passages[count:]
-        first = [item for item in first if item.attention >= least]
+        needed = {item.slot.id for versions in undecided for item in versions}
+        kept = [item.attention >= least or item.slot.id in needed for item in first]
+        rest = [*compress(first, map(not_, kept)), *passages[count:]]
+        first = list(compress(first, kept))
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
         return retrieval, ranked, choose([read, by_cell, by_facts])

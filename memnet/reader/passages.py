@@ -100,16 +100,18 @@ def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot
     A passage whose sentences all stand in another one is a copy of it; what is left is the longer
     one, with the attention of the better. Messages and statements are none: who says them, and
     when, is a part of what they say. Passages whose titles tell them apart by a word of the
-    question stay apart, too; where only one of them has one, the other is about something else, and
-    is left out.
+    question stay apart, too; where only one of them has one, the other is about something else:
+    it comes last, without attention.
     """
     asked = frozenset(map(normalise, query_terms(question)))
     merged: list[RankedSlot] = []
+    of_others: list[RankedSlot] = []
     first = ranked[:_MAX_COMPARED]
     for item in first:
         slot = item.slot
         may_be_copy = slot.kind == "passage" and not slot.has_usage and slot.told is None
         if may_be_copy and any(_is_told_from(asked, one, item) for one in first):
+            of_others.append(item)
             continue
         same = next(
             (n for n, one in enumerate(merged) if may_be_copy and _say_the_same(asked, one, item)),
@@ -127,7 +129,9 @@ def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot
                 similarity=max(item.similarity, better.similarity),
                 copies=(better.slot, *better.copies),
             )  # fmt: skip
-    return [*merged, *ranked[_MAX_COMPARED:]]
+    lowest = min((item.score for item in merged), default=0.0)
+    last = [replace(one, attention=0.0, score=min(one.score, lowest)) for one in of_others]
+    return [*merged, *last, *ranked[_MAX_COMPARED:]]
 
 
 def _say_the_same(asked: frozenset[str], one: RankedSlot, other: RankedSlot) -> bool:

@@ -34,7 +34,7 @@ def _ranked(*texts: str, titles: tuple[str, ...] = ()) -> list[RankedSlot]:
         ("When is the loft swept?", (LOFT, f"{LOFT} {SHED}", SHED), (), [(1, (0, 2))]),
         ("When is the loft swept?", (LOFT, LOFT.replace("Fri", "Mon")), (), [(0, ()), (1, ())]),
         ("When is the loft swept?", (LOFT, f"{LOFT[:29]} All may smoke."), (), [(0, ()), (1, ())]),
-        ("When does Vik rest?", ("Rest at noon.",) * 2, ("Vik", "Odo"), [(0, ())]),
+        ("When does Vik rest?", ("Rest at noon.",) * 2, ("Vik", "Odo"), [(0, ()), (1, ())]),
         ("When is rest?", ("Rest at noon.",) * 2, ("Vik", "Odo"), [(0, (1,))]),
     ],
 )  # fmt: skip
@@ -63,7 +63,9 @@ def test_the_title_tells_which_of_two_alike_is_asked_about(
     question: str, texts: tuple[str, ...], titles: tuple[str, ...], expected: list[int]
 ) -> None:
     merged = merge_copies(question, _ranked(*texts, titles=titles))
-    assert [one.slot.id for one in merged] == expected
+    assert sorted(one.slot.id for one in merged) == [0, 1]
+    assert [one.slot.id for one in merged if one.attention] == expected
+    assert merged == sorted(merged, key=lambda one: -one.score)
 
 
 def test_messages_and_parts_of_one_source_are_no_copies() -> None:
