@@ -89,8 +89,10 @@ class TextController:
         others = candidates.is_fact.any() or candidates.messages is not None
         if not config.direct_share or others or np.array_equal(dense, unit):
             return scores
-        direct = (dense + unit) / 2 + config.lexical_weight * features[:, SlotFeature.LEXICAL]
-        mixture = config.direct_share * softmax(direct / np.float32(_DIRECT_TEMPERATURE))
+        lexical = np.float32(config.lexical_weight) * features[:, SlotFeature.LEXICAL]
+        similarity = np.float32(0.5) * (dense + unit) + lexical
+        direct = (similarity / _DIRECT_TEMPERATURE).astype(np.float32, copy=False)
+        mixture = config.direct_share * softmax(direct)
         mixture += (1 - config.direct_share) * softmax(self.logits(scores))
         wanted = np.float32(config.temperature) * np.log(np.maximum(mixture, _MIN_MIXTURE))
         total = scores.total()

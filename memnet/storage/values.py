@@ -246,7 +246,8 @@ class UnitKeys(NamedTuple):
     def packed(keys: NDArray[np.float32]) -> bytes:
         """Keys [U, R] as they are stored: int8, each as large as it can be; its length is lost."""
         largest = np.abs(keys).max(axis=1, keepdims=True, initial=1e-9)
-        return np.round(keys * (127 / largest)).astype(np.int8).tobytes()
+        packed: bytes = np.round(keys * (127 / largest)).astype(np.int8).tobytes()
+        return packed
 
 
 class Symbols(NamedTuple):

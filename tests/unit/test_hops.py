@@ -169,9 +169,12 @@ def test_the_last_attention_mixes_in_that_by_similarity_where_units_have_keys() 
     assert controller.mixed(scores, found) is scores
     found.features[:, SlotFeature.UNIT] = 0.1, 0.9, 0.4
     mixed = controller.mixed(scores, found)
-    direct = [0.3 + 0.2, 0.55, 0.4 + 0.1]
-    expected = 0.75 * softmax(controller.logits(scores)) + 0.25 * softmax(np.array(direct) / 0.1)
-    assert softmax(controller.logits(mixed)).tolist() == pytest.approx(expected.tolist(), rel=1e-4)
+    direct = softmax(np.array([0.3 + 0.2, 0.55, 0.4 + 0.1], np.float32) / np.float32(0.1))
+    of_hops = softmax(controller.logits(scores)).tolist()
+    expected = [
+        0.75 * one + 0.25 * other for one, other in zip(of_hops, direct.tolist(), strict=True)
+    ]
+    assert softmax(controller.logits(mixed)).tolist() == pytest.approx(expected, rel=1e-4)
     assert mixed.total().max() == pytest.approx(scores.total().max(), abs=1e-5)
     assert controller.mixed(scores, _candidates()) is scores  # beside a fact
 

@@ -124,7 +124,8 @@ def new_vectors(
 ) -> list[NewVector]:
     """Vectors of passages by their digests; ``texts`` are to be encoded in full later."""
     n = len(digests)
-    later, units = texts or [None] * n, encoded.units or [b""] * n
+    later: Sequence[str | None] = texts or [None] * n
+    units = encoded.units or [b""] * n
     return [NewVector(*one) for one in zip(digests, encoded.vectors, later, units, strict=True)]
 
 
