@@ -1,6 +1,7 @@
 """Hops over a store: address, attend, update; for a question, then for its sub-questions."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +34,9 @@ from memnet.types import Hop, SlotWeight
 
 # Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
+# Of other scripts than Latin, whose words the encoder that gives units keys does not know: cosines
+# say nothing of them.
+_UNKNOWN_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _MAX_SUB_QUESTIONS = 3
 _LOOKED_AT = 2  # Factor of the slots that are fetched to those that are wanted
 _PER_HEADING = 5  # Slots that are looked at for each name in what may be a table of contents
@@ -260,7 +264,9 @@ def read_in_hops(
         scores = reads[-1].scores
         if found is not reads[-1].candidates:
             scores = controller.score(found, len(reads) - 1)
-        reads[-1] = _attend(found, controller, controller.mixed(scores, found), question.sought)
+        if not _UNKNOWN_LETTER.search(question.sought):
+            scores = controller.mixed(scores, found)
+        reads[-1] = _attend(found, controller, scores, question.sought)
     return reads
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.documents.candidates import QueryState, SlotFeature
+from memnet.documents.controller import TextController
 from memnet.documents.hops import Addressing
 from memnet.documents.question import FullVectors, Question, unit_projection
 from memnet.encoders import UnitVectors
@@ -54,6 +55,19 @@ def memory(tmp_path: Path) -> Engine:
     made = toy_memory(tmp_path / "store", encoder=UnitToyEncoder())
     made.ingest(_DOCUMENTS)
     return made
+
+
+def test_questions_in_unknown_scripts_have_no_direct_attention(
+    memory: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(
+        TextController, "mixed", lambda _, scores, *found: asked.append(found) or scores
+    )
+    memory.search("Wo schläft der Hund?")
+    assert len(asked) == 1
+    memory.search("Где спит собака?")
+    assert len(asked) == 1
 
 
 def _stored(store: MemoryStore) -> dict[str, NDArray[np.float32]]:
