@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memnet import Document, Engine
-from memnet.documents.candidates import QueryState, SlotFeature
+from memnet.documents.candidates import Candidates, QueryState, Scores, SlotFeature
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Addressing
 from memnet.documents.question import FullVectors, Question, unit_projection
@@ -60,10 +60,13 @@ def memory(tmp_path: Path) -> Engine:
 def test_questions_in_unknown_scripts_have_no_direct_attention(
     memory: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(
-        TextController, "mixed", lambda _, scores, *found: asked.append(found) or scores
-    )
+    asked: list[Candidates] = []
+
+    def mixed(_: TextController, scores: Scores, found: Candidates) -> Scores:
+        asked.append(found)
+        return scores
+
+    monkeypatch.setattr(TextController, "mixed", mixed)
     memory.search("Wo schläft der Hund?")
     assert len(asked) == 1
     memory.search("Где спит собака?")
