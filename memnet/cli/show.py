@@ -15,7 +15,6 @@ from memnet.text.citations import (
     MAX_NEAREST,
     NOT_SURE,
     Part,
-    carrying,
     heading,
     likelihood,
     parts_of,
@@ -95,7 +94,7 @@ def explain(answer: Answer) -> None:
 
 def _show_result(console: Console, answer: Answer, explained: bool) -> None:
     values: list[str] = []
-    ids = carrying(answer)
+    ids = answer.carrying
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))

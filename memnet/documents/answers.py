@@ -4,8 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import chain, compress
-from operator import not_
+from itertools import chain
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
@@ -218,9 +217,9 @@ class TextAnswers:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
         needed = {item.slot.id for versions in undecided for item in versions}
-        kept = [item.attention >= least or item.slot.id in needed for item in first]
-        rest = [*compress(first, map(not_, kept)), *passages[count:]]
-        first = list(compress(first, kept))
+        unread = [item for item in first if item.attention < least and item.slot.id not in needed]
+        first = [item for item in first if item not in unread]
+        rest = [*unread, *passages[count:]]
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
         return retrieval, ranked, choose([read, by_cell, by_facts])

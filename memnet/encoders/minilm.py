@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -121,12 +121,7 @@ class MiniLMEncoder:
 
     def unit_projection(self) -> NDArray[np.float32]:
         """[384, 128] float32: principal components of vectors of units; ModelError if damaged."""
-        folder = SHIPPED / UNITS
-        arrays, _ = load_checkpoint(folder, UNITS)
-        check_shapes(arrays, {"projection": ((self.dimension, RANK), np.float32)}, folder)
-        check_weights(arrays, folder)
-        projection: NDArray[np.float32] = arrays["projection"]
-        return projection
+        return _shipped_projection()
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
@@ -208,6 +203,16 @@ def _tokens_of(
     of_spans = np.array(spans, np.int64).reshape(-1, 2)
     first = np.searchsorted(ends, of_spans[:, 0], "right")
     return np.stack([first, np.searchsorted(starts, of_spans[:, 1], "left")], axis=1) + 1
+
+
+@cache
+def _shipped_projection() -> NDArray[np.float32]:
+    folder = SHIPPED / UNITS
+    arrays, _ = load_checkpoint(folder, UNITS)
+    check_shapes(arrays, {"projection": ((MiniLMEncoder.dimension, RANK), np.float32)}, folder)
+    check_weights(arrays, folder)
+    projection: NDArray[np.float32] = arrays["projection"]
+    return projection
 
 
 def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

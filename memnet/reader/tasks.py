@@ -128,10 +128,12 @@ def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Rea
         return shared, max(own, default=0.0)
 
     task = max(tasks, key=nearness)
-    probability = reader.read(question, [Passage("Tasks", f"It is done: {task.what}")]).yes
-    if asked <= rows.stems(task.what):
-        probability = 1.0
-    if not any(nearness(task)) or probability < _MIN_ABOUT:
+    if not any(nearness(task)):
+        return Prediction()
+    probability = 1.0
+    if not asked <= rows.stems(task.what):
+        probability = reader.read(question, [Passage("Tasks", f"It is done: {task.what}")]).yes
+    if probability < _MIN_ABOUT:
         return Prediction()
     denies = _DENIES.search(question) is not None
     return _predicted("yes" if task.done != denies else "no", probability, [task])

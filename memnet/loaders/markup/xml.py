@@ -6,7 +6,6 @@ from html import escape
 from xml.etree.ElementTree import Element
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import pandoc
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile, format_by_name
 from memnet.loaders.package import children, local, parse_xml
@@ -23,24 +22,27 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\dA-Za-z_]+")
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The document of a file, in the vocabulary that its root element tells."""
     root = parse_xml(file.data, file.name)
-    name = _FORMATS.get(local(root))
-    if local(root) in _DOCBOOK and (local(root) != "article" or not children(root, "front")):
-        name = "docbook" if any(local(one) == "para" for one in root.iter()) else None
-    elif local(root) == "article":
-        name = "jats"
-    if name == "opendocument" and not root.tag.startswith("{urn:oasis:names:tc:opendocument"):
-        name = None
-    if name in ("docbook", "fb2", "jats"):
-        yield from pandoc.load(file, name)
-        return
-    if name is not None:
-        yield from format_by_name(name).loader()(file)
+    known = _format_of(root)
+    if known is not None:
+        yield from format_by_name(known).loader()(file)
         return
     builder = DocumentBuilder()
     page = html.add(builder, "".join(_html(root, 0)), whole=True, max_heading=file.max_title)
     if not len(builder):
         raise InputError("holds no text between its tags; expected a document or records")
     yield file.document(builder, page.title[: file.max_title])
+
+
+def _format_of(root: Element) -> str | None:
+    """The name of the format whose vocabulary a document is of; None for any other."""
+    name = local(root)
+    if name == "article" and children(root, "front"):
+        return "jats"
+    if name in _DOCBOOK:
+        return "docbook" if any(local(one) == "para" for one in root.iter()) else None
+    if name == "document" and not root.tag.startswith("{urn:oasis:names:tc:opendocument"):
+        return None
+    return _FORMATS.get(name)
 
 
 def _html(element: Element, level: int) -> Iterator[str]:

@@ -85,16 +85,19 @@ def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
         ((vector.digest, row) for vector, row in zip(new, rows, strict=True)),
         new_only=True,
     )
-    for table in ("quick_vector", "unit_key"):
+    beside: dict[str, Sequence[str | bytes | None]] = {
+        "quick_vector": [vector.text for vector in new],
+        "unit_key": [vector.units or None for vector in new],
+    }
+    for table, added in beside.items():
         connection.execute_many(
             # Another writer may have stored the full one, or a quick one, meanwhile.
             f"INSERT INTO {table} SELECT id, ? FROM vector WHERE digest = ? AND data = ? "
             "ON CONFLICT DO NOTHING",
             [
-                (added, vector.digest, row)
-                for vector, row in zip(new, rows, strict=True)
-                if (added := vector.text if table == "quick_vector" else vector.units or None)
-                is not None
+                (own, vector.digest, row)
+                for own, vector, row in zip(added, new, rows, strict=True)
+                if own is not None
             ],
         )
 
