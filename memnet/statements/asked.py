@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.reader.answers import asks_whether
 from memnet.reader.codes import codes_of
 from memnet.statements.judge import columns_of
 from memnet.statements.parsing import parse_sentence
@@ -14,6 +15,7 @@ from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.names import normalise, subject_symbol
 from memnet.text.relative import times_in
+from memnet.text.restated import is_opposed, names_other_times, restates
 
 _WHETHER = re.compile(
     r"(?P<verb>do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)"
@@ -81,22 +83,36 @@ def decided(
     "Bob has never been to Rome" denies it and contradicts nothing, and whoever "used to smoke" does
     not. Where several differ, it is left to the network.
     """
+    if not asks_whether(question):
+        return reading
+    found: dict[int, bool] = {}
     asked = _WHETHER.match(question.strip())
-    if asked is None or times_in(question, local_time(moment).date()):
-        return reading
-    found = {
-        index: columns_of(one).negative
-        for index, one in enumerate(told)
-        if (one.valid_until is None or one.valid_until > moment or _was_over(one))
-        and one.certainty in ("is", "was")
-        and _says(asked, one)
-    }
+    for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
+        holds = one.valid_until is None or one.valid_until > moment or _was_over(one)
+        if not holds or one.certainty not in ("is", "was"):
+            continue
+        said = restates(question, one.text, one.subject) if one.speaker is None else None
+        if said is not None and said.sure:
+            found[index] = said.yes
+        elif asked is not None and _says(asked, one):
+            found[index] = not columns_of(one).negative
     if len(set(found.values())) != 1:
-        return reading
-    form: AnswerForm = "no" if next(iter(found.values())) else "yes"
+        return _with_ground(question, told, reading)
+    form: AnswerForm = "yes" if next(iter(found.values())) else "no"
     forms = {**dict.fromkeys(FORMS, 0.0), form: 1.0}
     relevance = tuple(float(index == max(found)) for index in range(len(told)))
     return reading._replace(forms=forms, relevance=relevance)
+
+
+def _with_ground(
+    question: str, told: Sequence[Told], reading: StatementReading
+) -> StatementReading:
+    """A reading without "yes" by the opposite of what is asked, or a verdict by another day."""
+    text = told[int(np.argmax(reading.relevance))].text
+    given = reading.form in ("yes", "no") and names_other_times(question, text)
+    if given or (reading.form == "yes" and is_opposed(question, text)):
+        return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
+    return reading
 
 
 def _was_over(one: Told) -> bool:
