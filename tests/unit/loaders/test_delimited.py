@@ -75,6 +75,11 @@ def test_western_encodings_are_read() -> None:
         ("a\tb\tc\td\n1\t2\t3\t4\n", True),
         ("a\tb\tc\td\nx\ty\tz\nx\ty\tz\nx\ty\tz\n", False),
         ("Kestle | harbour of | Orre\n", False),
+        ("Tree\tAge\tStands in\nYew\t800\tyard\nElm\t45\tlane\n", True),
+        ("Child\tHouse\tAnimal\nRuta\tHill\totter\nEmin\tMill\theron\n", True),
+        ("Boat\tRig\tLength\nTern\tketch\t9\nSkua\tketch\t11\n", True),
+        ("Orre\tmade of\toak\nOrre\tbuilt by\tAnn\nPetrel\tlies in\tEly\n", False),
+        ("Ann\tborn in\t1901\nBo\tborn in\t1920\nCy\tborn in\t1931\n", False),
         ("", False),
     ],
 )
