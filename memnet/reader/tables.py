@@ -28,7 +28,7 @@ from memnet.reader.rows import (
     stems,
     tables_of,
 )
-from memnet.reader.values import HOW_MANY, with_unit
+from memnet.reader.values import HOW_MANY, unit_of, with_unit
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 from memnet.text.names import has_digit
@@ -260,7 +260,7 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
     words = _WORD.findall(question)
     for number, word in enumerate(words):
         own = stem(word.casefold())
-        if own in held or own in _ASKING or own not in asked.order:
+        if {own, unit_of(word)} & (held | _ASKING) or own not in asked.order:
             continue
         for times in _TIMES:
             if own in times and times & held:

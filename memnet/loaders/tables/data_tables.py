@@ -38,7 +38,7 @@ def kind_of(text: str) -> Kind:
     return "date" if _DATE.fullmatch(text) else "text"
 
 
-def _header_rows(rows: Sequence[Sequence[str]]) -> int:
+def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
     # Under the names of groups years may stand again: those of the harvest, and of the price.
     grouped = len(rows) > 2 and _groups(rows[0], rows[1])
@@ -171,7 +171,7 @@ class TableWriter:
             for line in sample:
                 self._text(line, first_column)
             return
-        count = _header_rows(texts)
+        count = header_rows(texts)
         if count == len(texts):  # that name the columns of nothing
             count = 0
         names = _names_of(texts[:count], max(map(len, texts)))
