@@ -74,11 +74,14 @@ def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
     """Whether a row of headers leaves gaps, or repeats itself, where headers below it differ."""
-    gaps = any(below and not above for above, below in zip_longest(upper, lower, fillvalue=""))
-    years: list[str] = []
-    if lower and lower[0] in ("", upper[0]):  # else a row of data begins
-        years = [text for text in lower if _YEAR.fullmatch(text)]
+    gaps = any(below and not above for above, below in zip_longest(upper[1:], lower[1:]))
+    years = [text for text in lower if _YEAR.fullmatch(text)]
+    if lower and lower[0] in ("", upper[0]):
         gaps = gaps or any(map(eq, upper, upper[1:]))
+    else:  # a row of data begins, unless the same years stand below each group
+        gaps = gaps or (not upper[0] and any(map(eq, upper[1:], upper[2:])))
+        if upper[0] or len({*years}) == len(years) or len(years) < len(lower) - 1:
+            years = []
     named = all(
         len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
         for text in upper
@@ -105,7 +108,8 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         series = all(_YEAR.fullmatch(text) or kind_of(text) == "date" for text in periods)
         if not series or len(set(periods)) < len(periods) or kind_of(row[0]) not in ("", "text"):
             return False
-        if len(filled) == len(periods) or len(periods) < 2:
+        corner = not row[0] and any(columns) and kind_of(next(iter(columns[0]), "")) == "text"
+        if (len(filled) == len(periods) and not corner) or len(periods) < 2:
             return False
     if used == 2 and len(below) < _MAX_KEYS and _keys_and_values(row, below):
         return False

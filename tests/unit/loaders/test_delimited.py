@@ -57,7 +57,17 @@ def test_places_are_the_lines_of_the_file() -> None:
         ("name,size\nGröße,5\n", ["name: Größe; size: 5"]),
         ('size,in\nx,"5\n' + "y,6\n" * 60, ['size: x; in: "5'] + ["size: y; in: 6"] * 60),
         ("a;b\n1,5;2\n2,5;3\n", ["a: 1,5; b: 2", "a: 2,5; b: 3"]),
-    ],
+        (",2021,2022\nDell,3,4\n", ["Dell; 2021: 3; 2022: 4"]),
+        (
+            ",Ann,Bo\nMon,late,off\nTue,off,late\n",
+            ["Mon; Ann: late; Bo: off", "Tue; Ann: off; Bo: late"],
+        ),
+        (
+            ",Rent,Rent,Wage,Wage\nPort,2021,2022,2021,2022\nDell,1,2,3,4\n",
+            ["Port: Dell; Rent 2021: 1; Rent 2022: 2; Wage 2021: 3; Wage 2022: 4"],
+        ),
+        ("1850,1,1850\n1851,2,7\n", ["1850 | 1 | 1850", "1851 | 2 | 7"]),
+    ],  # fmt: skip
 )
 def test_headers_ragged_rows_and_lost_quotes(text: str, found: list[str]) -> None:
     assert rows(text) == found
