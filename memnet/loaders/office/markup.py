@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 from memnet.loaders.document import one_line
 from memnet.loaders.package import attribute, children, integer, local
+from memnet.loaders.tables.data_tables import SAMPLE, header_rows
 
 BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")  # that is typed in
 PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
@@ -27,10 +28,13 @@ def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether the first row of a table names its columns.
 
     It must have a short text in each cell but the corner. What then speaks for it: that it alone
-    is bold, that there are three columns or more, or a column of numbers below a word.
+    is bold, that there are three columns or more, or a column of numbers below a word. Names of
+    groups leave gaps, or repeat, above another row of names.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
+    if header_rows([[one_line(cell.text) for cell in row] for row in rows[:SAMPLE]]) == 2:
+        return True
     filled = [one_line(cell.text) for cell in rows[0][1:]]
     if not all(0 < len(text) <= _MAX_HEADER and not _NUMERIC.fullmatch(text) for text in filled):
         return False

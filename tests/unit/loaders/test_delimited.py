@@ -67,8 +67,8 @@ def test_places_are_the_lines_of_the_file() -> None:
             ["Port: Dell; Rent 2021: 1; Rent 2022: 2; Wage 2021: 3; Wage 2022: 4"],
         ),
         ("1850,1,1850\n1851,2,7\n", ["1850 | 1 | 1850", "1851 | 2 | 7"]),
-    ],  # fmt: skip
-)
+    ],
+)  # fmt: skip
 def test_headers_ragged_rows_and_lost_quotes(text: str, found: list[str]) -> None:
     assert rows(text) == found
 

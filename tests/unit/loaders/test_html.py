@@ -196,8 +196,9 @@ def test_bold_first_row_is_the_header() -> None:
 
 
 def test_a_second_row_of_headers_stands_below_groups() -> None:
-    found = text("<table><tr><th>Ward<th>Day<th><th>Night<th><tr><td><td>Beds<td>Cots<td>Beds<td>"
-                 "Cots<tr><td>East<td>1<td>2<td>3<td>4<tr><td>West<td>5<td>6<td>7<td>8</table>")  # fmt: skip
+    upper, lower = "<th>Ward<th>Day<th><th>Night<th>", "<td><td>Beds<td>Cots<td>Beds<td>Cots"
+    data = "<tr><td>East<td>1<td>2<td>3<td>4<tr><td>West<td>5<td>6<td>7<td>8"
+    found = text(f"<table><tr>{upper}<tr>{lower}{data}</table>")
     assert found.startswith("Ward | Day Beds | Day Cots | Night Beds | Night Cots\nEast | 1 |")
 
 
