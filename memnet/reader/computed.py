@@ -72,11 +72,11 @@ _MEASURES = [
         "born built founded established since year opened made bought launched birth day:"
         " young new recent late: old early",
         "time departure arrival start opens closes date day: late: early",
-        "size area population capacity volume: big large: small",
+        "size area population capacity volume diameter: big large: small",
         "width wide breadth: wide broad: narrow",
         "depth deep: deep: shallow",
         "thickness: thick: thin",
-        "temperature warmth °c °f: warm hot: cold cool",
+        "temperature temp warmth °c °f: warm hot: cold cool",
         "power strength w kw watt watts: strong powerful: weak",
     )
 ]
@@ -85,6 +85,12 @@ _MORE = frozenset("high big large great long late".split())
 _LESS = frozenset("low small short little early".split())
 _ADJECTIVES = _MORE.union(_LESS, *(more | less for _, more, less in _MEASURES))
 _OTHERWISE = {"maximum": "highest", "minimum": "lowest", "further": "farer", "furthest": "farest"}
+
+
+def headers_of(word: str) -> frozenset[str]:
+    """What the header of a column says of which "how tall" is asked, or what it weighs or costs."""
+    found = (one for one in _MEASURES if word in one[1] or word in one[0])
+    return frozenset[str]().union(*(one for one, *_ in found if "day" not in one))
 
 
 class Computed(NamedTuple):

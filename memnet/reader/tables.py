@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from memnet.learning.logistic import probability_of, weighted
 from memnet.reader.answers import Prediction
 from memnet.reader.codes import shape_of
-from memnet.reader.computed import compute, operation_of
+from memnet.reader.computed import compute, headers_of, operation_of
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
@@ -48,24 +48,21 @@ _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"\b(?:how (?!many|much)(\w+)|(costs?|weighs?|temperature))\b", re.IGNORECASE
+)
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
-    **dict.fromkeys(("cost", "costs", "expensive", "cheap"), "price"),
-    **dict.fromkeys(("high", "tall"), "height"),
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
-    "deep": "depth",
-    "heavy": "weight",
-    "long": "length",
-    "old": "age",
-    "temperature": "temp",
-    "wide": "width",
 }
+_TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
 
 class _Asked(NamedTuple):
     weights: dict[str, float]  # Of the stems of the question that the memory has
-    order: dict[str, int]  # All stems of the question, each with its place in it
+    order: dict[str, int]  # Its stems and those of headers that it may mean, each with its place
+    own: frozenset[str]  # Those of its words
     codes: frozenset[str]  # Those with a digit: all of them have to be those of a row
 
     def weight(self, words: frozenset[str]) -> float:
@@ -73,7 +70,7 @@ class _Asked(NamedTuple):
 
     def names(self, cell: Cell) -> bool:
         """Whether the question says all of a cell."""
-        return bool(cell.value) and cell.value <= self.order.keys()
+        return bool(cell.value) and cell.value <= self.own
 
 
 class _Found(NamedTuple):
@@ -122,7 +119,7 @@ def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
     item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
     said = found.said | stems(item.slot.title) | _ASKING
-    confidence = _confidence(len(said & asked.order.keys()) / len(asked.order), found.named > 0)
+    confidence = _confidence(len(said & asked.own) / len(asked.own), found.named > 0)
     quotes = quote_around(item, start, end)
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
@@ -286,22 +283,26 @@ def _whole(table: Table) -> Iterator[Quotation]:
 
 
 def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
-    words: list[str] = []
+    words, meant = [], []
     for word in query_terms(question):
-        words += [*stems(word), *map(stem, _HEADERS.get(word, "").split())]
+        words += stems(word)
+        meant += map(stem, _HEADERS.get(word, "").split())
+    for found in _MEASURED.findall(question):
+        meant += map(stem, headers_of("".join(found).casefold()))
     if _WHAT_TO_DO.search(question):
-        words += stems("do") | stems("action remedy solution")
+        meant += stems("do") | stems("action remedy solution")
     if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
-        words += [
+        meant += [
             "name",
             *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),
         ]
-    order = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    order = {word: place for place, word in enumerate(dict.fromkeys([*words, *meant]))}
+    own = frozenset(words)
     weights: dict[str, float] = {}
     for term, weight in terms.items():
-        for one in stems(term) & order.keys():  # another is a guess at what is misspelled
+        for one in stems(term) & own:  # another is a guess at what is misspelled
             weights[one] = weights.get(one, 0.0) + weight
-    return _Asked(weights, order, frozenset(filter(has_digit, order)))
+    return _Asked(weights, order, own, frozenset(filter(has_digit, own)))
 
 
 def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
@@ -374,7 +375,7 @@ def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
 # Words that ask, and need not stand in a table.
 _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
-    "tell time value we year"
+    "tell time value we year cheap expensive high tall deep heavy long old wide cost temperature"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
 # Names of months, and of days.
