@@ -9,20 +9,21 @@ from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple, cast
 
 from memnet.learning.logistic import probability_of, weighted
-from memnet.reader.answers import Prediction
+from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.codes import shape_of
 from memnet.reader.computed import compute, headers_of, operation_of
-from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
     Cell,
     Row,
     Table,
     captions,
+    forms_of,
     rows_of,
     stem,
     stems,
@@ -56,6 +57,8 @@ _HEADERS = {
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
 }
+_OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
+_NAME = re.compile(r"(?<=\w )[A-Z]\w*|\b\w*\d\w*")
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
 
@@ -100,15 +103,24 @@ def read_cells(
         passages_of: the passages of a slot's source, in their order: at most as many as are given.
     """
     asked = _asked(question, terms)
-    found = _look_up(question, asked, passages)
+    tables = [item for item in passages if may_hold_rows(item.slot.text)]
+    rows = [
+        Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
+    ]
+    whether = asks_whether(question) and not _TELLS.search(question)
+    found = (
+        None if whether else _look_up(question, asked, rows) or _in_forms(question, asked, passages)
+    )
     operation, said = operation_of(question), found.said if found else frozenset[str]()
     answer = Prediction()
     if operation is not None and not operation & said:
-        answer = _computed(question, passages, passages_of)
+        answer = _computed(question, tables, passages_of)
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is not None and not answer.candidates and (operation is None or operation <= said):
         answer = _cell_shown(asked, found)
-    lacking = tuple(_lacking(question, asked, passages))
+    if whether and not answer.candidates:
+        answer = _verdict(question, asked, rows)
+    lacking = tuple(_lacking(question, asked, tables))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
@@ -132,6 +144,39 @@ def _confidence(share: float, named: bool) -> float:
     whole cell of the row is named.
     """
     return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
+
+
+def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Prediction:
+    """Whether what a question says of a row stands in a column of it, or of another row alone."""
+    found: list[tuple[bool, bool, str, Row, Cell]] = []
+    if _OPEN.search(question):
+        return Prediction()
+    named = [[cell for cell in row.cells if asked.names(cell)] for row in rows]
+    states = [(row, cell) for row, cells in zip(rows, named, strict=True) for cell in cells]
+    for (other, state), (row, cells) in product(states, zip(rows, named, strict=True)):
+        own = next((cell for cell in row.cells if cell.header == state.header), None)
+        by = [cell for cell in cells if cell is not own]
+        if own is None or not by or row.item.slot.source != other.item.slot.source:
+            continue
+        known = state.named.union(state.value, *(cell.named | cell.value for cell in by))
+        same = own.value == state.value
+        if asked.own <= known | stems(row.item.slot.title) | _ASKING and (
+            same or own.value.isdisjoint(state.value)
+        ):
+            found.append((same, by[0] is row.cells[0], by[0].text, row, own))
+    if not found:
+        return Prediction()
+    same, _, name, row, cell = max(found, key=lambda one: one[:2])
+    word: AnswerKind = "yes" if same else "no"
+    return Prediction(
+        (Candidate(text=word, score=1.0),),
+        (row.item,),
+        word,
+        _confidence(1.0, named=True),
+        quotes=quote_around(row.item, cell.start, cell.end),
+        short=word,
+        added=f"{name}: {' '.join(with_unit(cell.header, cell.text))}.\n",
+    )
 
 
 def _computed(
@@ -179,14 +224,14 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
         yield Quotation(row.item, line, end, 0.0)
 
 
-def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None:
     """The cell that a question asks for."""
     quantity_of = stems(HOW_MANY.sub("", question)) if HOW_MANY.search(question) else frozenset()
-    rows: list[Row] = []
     found: list[_Found] = []
-    for item in passages:
-        titles = stems("\n".join([item.slot.title, *captions(item.slot.text)]))
-        rows += (own := [Row(item, tuple(one)) for one in rows_of(item.slot.text, item.slot.title)])
+    for _, group in groupby(rows, lambda row: row.item.slot.id):
+        own = list(group)
+        slot = own[0].item.slot
+        titles = stems("\n".join([slot.title, *captions(slot.text)]))
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
     found.sort(key=lambda one: (-one.named, -one.values))
@@ -195,6 +240,31 @@ def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _F
     best = found[0].row
     titles = stems(best.item.slot.title)
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
+
+
+def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+    """What stands behind the label that a question asks for, the same on all forms that fit."""
+    # What is written like a name, a number or a code has to stand on the form.
+    names = frozenset(stem(word.casefold()) for word in _NAME.findall(question)) & asked.own
+    found: list[_Found] = []
+    for item in passages:
+        for cells in forms_of(item.slot.text):
+            hits = [len(cell.named & asked.order.keys()) for cell in cells]
+            most = max(hits, default=0)
+            best = [cell for cell, one in zip(cells, hits, strict=True) if one == most]
+            best = [cell for cell in best if cell.named <= asked.order.keys()] or best
+            if not most or len(best) > 1:
+                continue
+            values = stems(item.slot.title).union(
+                *(cell.value for cell in cells if cell is not best[0])
+            )
+            said = values.union(*(cell.named for cell in cells))
+            needed = asked.own - (_ASKING - said)
+            if names <= said | _ASKING and len(needed & said) >= _MIN_COVERED * len(needed):
+                found.append(_Found(0, asked.weight(values), Row(item, tuple(cells)), best[0]))
+    most = max((one.values for one in found), default=0.0)
+    fit = [one for one in found if one.values == most]
+    return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
 def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
@@ -355,21 +425,21 @@ def _contradicts(asked: _Asked, row: Row, best: Row, titles: frozenset[str]) -> 
 
 
 def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
-    """The number in a row of two cells whose first one names what "how many" is asked of.
+    """The one number in a row whose other cells name what "how many" is asked of.
 
     What the title says, "How many apples are in the apple cake?", names no row. All words of the
     question count, also those that the memory does not have: "How many eggs does a hen lay?"
     """
-    if len(row.cells) != 2 or not asked:
-        return None
-    label, value = row.cells
     title = stems(row.item.slot.title)
-    named = label.value - title
-    known = asked & (label.value | title | label.named | value.named)
-    is_number = any(stem[0].isdigit() for stem in value.value)
-    if named and named <= asked and is_number and len(known) >= _MIN_COVERED * len(asked):
-        return _Found(0, len(named) / len(asked), row, value)
-    return None
+    names = {cell: cell.value - title for cell in row.cells}
+    rest = [cell for cell, name in names.items() if not name or not name <= asked]
+    if len(rest) != 1 or len(names) < 2 or not any(one[0].isdigit() for one in names.pop(rest[0])):
+        return None
+    said = frozenset[str]().union(*names.values())
+    known = asked & said.union(title, *(cell.named for cell in row.cells))
+    if len(known) < _MIN_COVERED * len(asked):
+        return None
+    return _Found(0, len(said) / len(asked), row, rest[0])
 
 
 # Words that ask, and need not stand in a table.
