@@ -313,3 +313,8 @@ def stem(word: str) -> str:
         return word
     word = _IN_FULL.get(word, word)
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
+
+
+TIMES = tuple(  # Stems of the names of months, and of days
+    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
+)

@@ -5,7 +5,6 @@ shares with the question, a cell by its header.
 """
 
 import re
-from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from memnet.reader.computed import compute, headers_of, operation_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
+    TIMES,
     Cell,
     Row,
     Table,
@@ -329,7 +329,7 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
         own = stem(word.casefold())
         if {own, unit_of(word)} & (held | _ASKING) or own not in asked.order:
             continue
-        for times in _TIMES:
+        for times in TIMES:
             if own in times and times & held:
                 return True
         if has_digit(word):
@@ -448,7 +448,3 @@ _ASKING = stems(
     "tell time value we year cheap expensive high tall deep heavy long old wide cost temperature"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
-# Names of months, and of days.
-_TIMES = tuple(
-    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
-)
