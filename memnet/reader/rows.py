@@ -17,7 +17,7 @@ from memnet.text.names import has_digit
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): (?P<value>[^|]{1,79}(?<![.!?,;:]))")
 _NUMBERED = re.compile(
-    r"\b(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
+    r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
     r"(?:(?:no\.?|nr\.?|number|№) ?)?(?P<code>(?!(?:1[5-9]|20)\d\d\b)(?=[^\s,;]{0,20}\d)"
     r"[\w/.-]{1,20}(?: \d{1,6}){0,4})(?=[,;]|$| [–—-] )"
 )

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import groupby, product
 from typing import NamedTuple, cast
 
@@ -29,8 +30,9 @@ from memnet.reader.rows import (
     stems,
     tables_of,
 )
-from memnet.reader.values import HOW_MANY, unit_of, with_unit
+from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
+from memnet.text.dates import date_spans
 from memnet.text.english import query_terms
 from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
@@ -57,6 +59,11 @@ _HEADERS = {
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
 }
+_WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
+_YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
+_LAST = re.compile(r"(?:when|what day|on which day)\b.{1,80}\b(?P<end>last|first)\b", re.IGNORECASE)
+_DATED = re.compile(r"(?:[-*•] )?(?P<day>[^:]{4,30}?)(?::| –| -) (?P<what>\S.*)")
+_LINE = re.compile(r"[^\n]+")
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=\w )[A-Z]\w*|\b\w*\d\w*")
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
@@ -109,7 +116,13 @@ def read_cells(
     ]
     whether = asks_whether(question) and not _TELLS.search(question)
     found = (
-        None if whether else _look_up(question, asked, rows) or _in_forms(question, asked, passages)
+        None
+        if whether
+        else (
+            _look_up(question, asked, rows)
+            or _entry(question, asked, passages)
+            or _in_forms(question, asked, passages)
+        )
     )
     operation, said = operation_of(question), found.said if found else frozenset[str]()
     answer = Prediction()
@@ -253,7 +266,7 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
             most = max(hits, default=0)
             best = [cell for cell, one in zip(cells, hits, strict=True) if one == most]
             best = [cell for cell in best if cell.named <= asked.order.keys()] or best
-            if not most or len(best) > 1:
+            if not most or len(best) > 1 or not _is_of_kind(question, best[0].text):
                 continue
             values = stems(item.slot.title).union(
                 *(cell.value for cell in cells if cell is not best[0])
@@ -265,6 +278,36 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
     most = max((one.values for one in found), default=0.0)
     fit = [one for one in found if one.values == most]
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
+
+
+def _is_of_kind(question: str, text: str) -> bool:
+    """Whether a text can be what a question asks for: a day or time, a name, or an amount."""
+    if _WHEN.match(question):
+        return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
+    numbered = text[0].isdigit()
+    return numbered if HOW_MANY.search(question) else not (numbered and _WHO.search(question))
+
+
+def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+    """The day of the last entry of a list of days, or of the first, that says what is asked."""
+    end = _LAST.match(question)
+    entries: list[tuple[int, Decimal, _Found]] = []
+    for item in passages if end else ():
+        caption, titles = "", stems("\n".join([item.slot.title, *captions(item.slot.text)]))
+        for line in _LINE.finditer(item.slot.text):
+            found = _DATED.fullmatch(line[0])
+            day = value_of(found["day"]) if found else None
+            caption = caption if found else line[0]
+            if end is None or found is None or day is None or day.kind != "day":
+                continue
+            said = stems(found["what"]) | stems(caption)
+            if asked.own <= said | titles | _ASKING | stems(end["end"]):
+                start, stop = (line.start() + one for one in found.span("day"))
+                cell = Cell("", found["day"], start, stop)
+                amount = day.amount if end["end"].casefold() == "last" else -day.amount
+                row = Row(item, (cell, Cell("", found["what"], stop, line.end())))
+                entries.append((len(asked.own & said), amount, _Found(0, 1.0, row, cell)))
+    return max(entries, key=lambda one: one[:2])[2] if entries else None
 
 
 def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
