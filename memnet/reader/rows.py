@@ -159,7 +159,7 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
     for item in items:
         text, title = item.slot.text, item.slot.title
-        said = stems("\n".join([title, *captions(text)]))
+        said = titles_of(item)
         header = " | ".join(found[-1][0]).strip() if found else ""
         if header.startswith(title.rpartition(_CONTEXT)[2]):  # which cuts a long one
             title = f"{_CONTEXT}{header}"
@@ -183,7 +183,12 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     ]
 
 
-def captions(text: str) -> Iterator[str]:
+def titles_of(item: RankedSlot) -> frozenset[str]:
+    """Stems of the title of a slot, and of the lines above and below its tables."""
+    return stems("\n".join([item.slot.title, *_captions(item.slot.text)]))
+
+
+def _captions(text: str) -> Iterator[str]:
     """The lines of a text that may say what a table in it is about."""
     for line in text.split("\n"):
         if len(line) <= _MAX_CAPTION and not may_hold_rows(line):

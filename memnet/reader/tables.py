@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from memnet.learning.logistic import probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.codes import shape_of
-from memnet.reader.computed import compute, headers_of, operation_of
+from memnet.reader.computed import Computed, compute, headers_of, operation_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
@@ -23,12 +23,12 @@ from memnet.reader.rows import (
     Cell,
     Row,
     Table,
-    captions,
     forms_of,
     rows_of,
     stem,
     stems,
     tables_of,
+    titles_of,
 )
 from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
@@ -61,9 +61,10 @@ _HEADERS = {
 }
 _WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
 _YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
-_LAST = re.compile(r"(?:when|what day|on which day)\b.{1,80}\b(?P<end>last|first)\b", re.IGNORECASE)
-_DATED = re.compile(r"(?:[-*•] )?(?P<day>[^:]{4,30}?)(?::| –| -) (?P<what>\S.*)")
-_LINE = re.compile(r"[^\n]+")
+_LAST = re.compile(
+    r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
+)
+_DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=\w )[A-Z]\w*|\b\w*\d\w*")
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
@@ -115,24 +116,22 @@ def read_cells(
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
     whether = asks_whether(question) and not _TELLS.search(question)
-    found = (
-        None
-        if whether
-        else (
-            _look_up(question, asked, rows)
-            or _entry(question, asked, passages)
-            or _in_forms(question, asked, passages)
-        )
+    ways = (
+        _look_up(question, asked, rows),
+        _entry(question, asked, passages),
+        _in_forms(question, asked, passages),
     )
+    found = None if whether else next(filter(None, ways), None)
     operation, said = operation_of(question), found.said if found else frozenset[str]()
-    answer = Prediction()
+    computed = None
     if operation is not None and not operation & said:
-        answer = _computed(question, tables, passages_of)
+        computed = _computed(question, tables, passages_of)
+    if whether and computed is None:
+        computed = _verdict(question, asked, rows)
+    answer = Prediction() if computed is None else _computed_shown(computed)
     # A row of totals, or a column of "Highest point", says what else is computed.
-    if found is not None and not answer.candidates and (operation is None or operation <= said):
+    if found is not None and computed is None and (operation is None or operation <= said):
         answer = _cell_shown(asked, found)
-    if whether and not answer.candidates:
-        answer = _verdict(question, asked, rows)
     lacking = tuple(_lacking(question, asked, tables))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
@@ -159,44 +158,35 @@ def _confidence(share: float, named: bool) -> float:
     return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
-def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Prediction:
+def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
     found: list[tuple[bool, bool, str, Row, Cell]] = []
-    if _OPEN.search(question):
-        return Prediction()
-    named = [[cell for cell in row.cells if asked.names(cell)] for row in rows]
-    states = [(row, cell) for row, cells in zip(rows, named, strict=True) for cell in cells]
-    for (other, state), (row, cells) in product(states, zip(rows, named, strict=True)):
-        own = next((cell for cell in row.cells if cell.header == state.header), None)
-        by = [cell for cell in cells if cell is not own]
-        if own is None or not by or row.item.slot.source != other.item.slot.source:
-            continue
-        known = state.named.union(state.value, *(cell.named | cell.value for cell in by))
+    named = [(row, cell) for row in rows for cell in row.cells if asked.names(cell)]
+    for (row, name), (other, state) in product(named, named):
+        own = next((cell for cell in row.cells if cell.header == state.header), name)
         same = own.value == state.value
-        if asked.own <= known | stems(row.item.slot.title) | _ASKING and (
-            same or own.value.isdisjoint(state.value)
+        known = state.named | state.value | stems(row.item.slot.title) | _ASKING
+        by = [cell for one, cell in named if one is row and cell is not own]
+        known = known.union(*(cell.named | cell.value for cell in by))
+        if (
+            own is not name
+            and row.item.slot.source == other.item.slot.source
+            and (same or own.value.isdisjoint(state.value))
+            and asked.own <= known
         ):
-            found.append((same, by[0] is row.cells[0], by[0].text, row, own))
-    if not found:
-        return Prediction()
-    same, _, name, row, cell = max(found, key=lambda one: one[:2])
-    word: AnswerKind = "yes" if same else "no"
-    return Prediction(
-        (Candidate(text=word, score=1.0),),
-        (row.item,),
-        word,
-        _confidence(1.0, named=True),
-        quotes=quote_around(row.item, cell.start, cell.end),
-        short=word,
-        added=f"{name}: {' '.join(with_unit(cell.header, cell.text))}.\n",
-    )
+            found.append((same, name is row.cells[0], name.text, row, own))
+    if not found or _OPEN.search(question):
+        return None
+    same, _, text, row, cell = max(found, key=lambda one: one[:2])
+    said = f"{text}: {' '.join(with_unit(cell.header, cell.text))}"
+    return Computed("yes" if same else "no", said, (row,), None, 1.0)
 
 
 def _computed(
     question: str,
     passages: Sequence[RankedSlot],
     passages_of: Callable[[Slot, int], Sequence[Slot]],
-) -> Prediction:
+) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
     tables: list[Table] = []
     own = {item.slot.id: item for item in passages}
@@ -205,9 +195,10 @@ def _computed(
         slots = passages_of(item.slot, _MOST_SLOTS + 1)
         if len(slots) <= _MOST_SLOTS:  # never from a part
             tables += tables_of(own.get(one.id) or replace(item, slot=one) for one in slots)
-    answer = compute(question, tables)
-    if answer is None:
-        return Prediction()
+    return compute(question, tables)
+
+
+def _computed_shown(answer: Computed) -> Prediction:
     quotes = tuple(_first_fitting(answer.rows, _MAX_SHOWN - len(answer.said)))
     candidate = Candidate(text=answer.short, score=answer.explained)
     verdict = answer.cell is None and answer.short in ("yes", "no")
@@ -243,8 +234,7 @@ def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None
     found: list[_Found] = []
     for _, group in groupby(rows, lambda row: row.item.slot.id):
         own = list(group)
-        slot = own[0].item.slot
-        titles = stems("\n".join([slot.title, *captions(slot.text)]))
+        titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
     found.sort(key=lambda one: (-one.named, -one.values))
@@ -257,26 +247,25 @@ def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None
 
 def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """What stands behind the label that a question asks for, the same on all forms that fit."""
+
+    def preference(cell: Cell) -> tuple[int, bool]:
+        return len(cell.named & asked.order.keys()), cell.named <= asked.order.keys()
+
     # What is written like a name, a number or a code has to stand on the form.
     names = frozenset(stem(word.casefold()) for word in _NAME.findall(question)) & asked.own
     found: list[_Found] = []
     for item in passages:
         for cells in forms_of(item.slot.text):
-            hits = [len(cell.named & asked.order.keys()) for cell in cells]
-            most = max(hits, default=0)
-            best = [cell for cell, one in zip(cells, hits, strict=True) if one == most]
-            best = [cell for cell in best if cell.named <= asked.order.keys()] or best
-            if not most or len(best) > 1 or not _is_of_kind(question, best[0].text):
+            first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
+            tied = less and preference(less[0]) == preference(first)
+            if tied or not preference(first)[0] or not _is_of_kind(question, first.text):
                 continue
-            values = stems(item.slot.title).union(
-                *(cell.value for cell in cells if cell is not best[0])
-            )
+            values = stems(item.slot.title).union(*(cell.value for cell in less))
             said = values.union(*(cell.named for cell in cells))
             needed = asked.own - (_ASKING - said)
             if names <= said | _ASKING and len(needed & said) >= _MIN_COVERED * len(needed):
-                found.append(_Found(0, asked.weight(values), Row(item, tuple(cells)), best[0]))
-    most = max((one.values for one in found), default=0.0)
-    fit = [one for one in found if one.values == most]
+                found.append(_Found(0, asked.weight(values), Row(item, tuple(cells)), first))
+    fit = [one for one in found if one.values == max(other.values for other in found)]
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
@@ -293,20 +282,14 @@ def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Fou
     end = _LAST.match(question)
     entries: list[tuple[int, Decimal, _Found]] = []
     for item in passages if end else ():
-        caption, titles = "", stems("\n".join([item.slot.title, *captions(item.slot.text)]))
-        for line in _LINE.finditer(item.slot.text):
-            found = _DATED.fullmatch(line[0])
-            day = value_of(found["day"]) if found else None
-            caption = caption if found else line[0]
-            if end is None or found is None or day is None or day.kind != "day":
-                continue
-            said = stems(found["what"]) | stems(caption)
-            if asked.own <= said | titles | _ASKING | stems(end["end"]):
-                start, stop = (line.start() + one for one in found.span("day"))
-                cell = Cell("", found["day"], start, stop)
-                amount = day.amount if end["end"].casefold() == "last" else -day.amount
-                row = Row(item, (cell, Cell("", found["what"], stop, line.end())))
-                entries.append((len(asked.own & said), amount, _Found(0, 1.0, row, cell)))
+        for found in _DATED.finditer(item.slot.text):
+            day, said = value_of(found["day"]), stems(found["what"])
+            known = said | titles_of(item) | _ASKING | stems(found["day"])
+            if day is not None and day.kind == "day" and asked.own <= known:
+                cells = [Cell("", found[name], *found.span(name)) for name in ("day", "what")]
+                amount = day.amount if end and end["last"] else -day.amount
+                one = _Found(0, 1.0, Row(item, tuple(cells)), cells[0])
+                entries.append((len(asked.own & said), amount, one))
     return max(entries, key=lambda one: one[:2])[2] if entries else None
 
 
@@ -488,6 +471,7 @@ def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
 # Words that ask, and need not stand in a table.
 _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
-    "tell time value we year cheap expensive high tall deep heavy long old wide cost temperature"
+    "first last tell time value we year cheap expensive high tall deep heavy long old wide cost "
+    "temperature"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

@@ -42,7 +42,7 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
     # Under the names of groups years may stand again: those of the harvest, and of the price.
     grouped = len(rows) > 2 and _groups(rows[0], rows[1])
-    if grouped and _is_header(_names_of(rows[:2], len(rows[0])), rows[2:]):
+    if grouped and _is_header(names_of(rows[:2], len(rows[0])), rows[2:]):
         return 2
     if not _is_header(rows[0], rows[1:]):
         return 0
@@ -127,7 +127,7 @@ def _keys_and_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool
     return bool(kinds) and max(kinds.values()) < _MOST * kinds.total()
 
 
-def _names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
+def names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
     """The name of each column; of two rows, the upper one goes on over the gaps in it."""
     names = [""] * max([width, *map(len, headers)])
     for number, row in enumerate(headers):
@@ -178,7 +178,7 @@ class TableWriter:
         count = header_rows(texts)
         if count == len(texts):  # that name the columns of nothing
             count = 0
-        names = _names_of(texts[:count], max(map(len, texts)))
+        names = names_of(texts[:count], max(map(len, texts)))
         numbers = {
             first_column + column
             for column in range(len(names))

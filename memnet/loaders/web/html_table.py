@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memnet.loaders.document import DocumentBuilder, one_line
-from memnet.loaders.tables.data_tables import SAMPLE, header_rows
+from memnet.loaders.tables.data_tables import SAMPLE, header_rows, names_of
 from memnet.loaders.web.html_tree import (
     HOLDS_BLOCKS,
     HOLDS_HEADER_CELL,
@@ -96,10 +96,18 @@ class Table:
         )
         headers: list[_Row] = []
         names: dict[int, str] = {}
-        grouped = len(rows) > 2 and _fill_groups(rows[:SAMPLE], columns)
+        texts = [
+            [cell.text if (cell := row.cells.get(column)) else "" for column in columns]
+            for row in rows[:SAMPLE]
+        ]
+        if len(rows) > 2 and not rows[1].names_columns() and header_rows(texts) == 2:
+            cells = {
+                column: _Cell(name, names_column=True, is_bold=True, repeats=False)
+                for column, name in zip(columns, names_of(texts[:2], len(columns)), strict=True)
+            }
+            rows[:2] = [_Row(cells, True, [*rows[0].links, *rows[1].links])]
         for number, row in enumerate(rows):
-            named = row.names_columns() or (number == 0 and first_is_header and len(columns) > 1)
-            if named or (number == 1 and headers and grouped):
+            if row.names_columns() or (number == 0 and first_is_header and len(columns) > 1):
                 headers.append(row)
                 continue
             if headers:
@@ -172,20 +180,6 @@ def _span(element: Element, name: str) -> int:
     value = element.get(name).strip()
     # More digits than any table needs could cost more than the table.
     return max(1, int(value)) if value.isascii() and value.isdigit() and len(value) < 6 else 1
-
-
-def _fill_groups(rows: list[_Row], columns: list[int]) -> bool:
-    """Whether a second row names columns below groups; the first one then goes on over its gaps."""
-    empty = _Cell("", names_column=False, is_bold=False, repeats=False)
-    texts = [[row.cells.get(column, empty).text for column in columns] for row in rows]
-    if header_rows(texts) != 2:
-        return False
-    upper, group = rows[0].cells, empty
-    for column, below in zip(columns, texts[1], strict=True):
-        group = upper.get(column, empty) if upper.get(column, empty).text else group
-        if below and group.text:
-            upper[column] = group
-    return True
 
 
 def _write_header(
