@@ -36,6 +36,7 @@ _FOLD = re.compile(
     r"|(?P<mean>average|(?<=the )mean(?= \w)))\b",
     re.IGNORECASE,
 )
+_IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
@@ -90,10 +91,12 @@ _ADJECTIVES = _MORE.union(_LESS, *(more | less for _, more, less in _MEASURES))
 _OTHERWISE = {"maximum": "highest", "minimum": "lowest", "further": "farer", "furthest": "farest"}
 
 
-def headers_of(word: str) -> frozenset[str]:
+def headers_of(word: str) -> list[str]:
     """What the header of a column says of which "how tall" is asked, or what it weighs or costs."""
     found = (one for one in _MEASURES if word in one[1] or word in one[0])
-    return frozenset[str]().union(*(one for one, *_ in found if "day" not in one))
+    return [
+        name for one, *_ in found for name in sorted(one) if "day" not in one and name.isalpha()
+    ]
 
 
 class Computed(NamedTuple):
@@ -138,7 +141,8 @@ def operation_of(question: str) -> frozenset[str] | None:
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
-    return frozenset(stem(found[0].casefold()) for found in _FOLD.finditer(question))
+    said = (found[0].casefold() for found in _FOLD.finditer(question))
+    return frozenset(stem(one) for one in said if one not in _IMPLIED)
 
 
 def compute(question: str, tables: Sequence[Table]) -> Computed | None:
@@ -457,7 +461,7 @@ class _Computation:
         table, fold, column = self.table, self.asked.fold, self._named_column(())
         if fold is None or len(table.counted) < len(table.rows):
             return None  # a row says its sum
-        own = fold[0][:4].casefold() in ("how ", "what")  # Nothing else says that it is a sum
+        own = fold[0].casefold() in _IMPLIED
         if column is None and (
             own or self.asked.saying(stems(table.key or "-"))
         ):  # "of all orders"

@@ -228,7 +228,8 @@ def forms_of(text: str) -> Iterator[list[Cell]]:
     cells: list[Cell] = []
     offset = start = 0  # The first one belongs to the last cell with a label
     for block in text.split("\n\n"):
-        for line in [] if _SENTENCES.search(block) else block.split("\n"):
+        lines = [] if _SENTENCES.search(block) else block.split("\n")
+        for line in (one for one in lines if not may_hold_rows(one)):
             found = _LABEL.fullmatch(line)
             own = [Cell(found["label"], found["value"], *found.span("value"))] if found else []
             own = own or [Cell("", line, 0, len(line))][: 0 < len(line) <= _MAX_CAPTION]

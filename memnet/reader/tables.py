@@ -66,7 +66,6 @@ _LAST = re.compile(
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
-_NAME = re.compile(r"(?<=\w )[A-Z]\w*|\b\w*\d\w*")
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
 
@@ -237,7 +236,9 @@ def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None
         titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
-    found.sort(key=lambda one: (-one.named, -one.values))
+    found.sort(
+        key=lambda one: (_is_of_kind(question, one.cell.text), one.named, one.values), reverse=True
+    )
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
     best = found[0].row
@@ -252,7 +253,8 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
         return len(cell.named & asked.order.keys()), cell.named <= asked.order.keys()
 
     # What is written like a name, a number or a code has to stand on the form.
-    names = frozenset(stem(word.casefold()) for word in _NAME.findall(question)) & asked.own
+    words = [word for word in _WORD.findall(question)[1:] if word[0].isupper() or has_digit(word)]
+    names = frozenset(stem(word.casefold()) for word in words) & asked.own
     found: list[_Found] = []
     for item in passages:
         for cells in forms_of(item.slot.text):
@@ -284,7 +286,7 @@ def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Fou
     for item in passages if end else ():
         for found in _DATED.finditer(item.slot.text):
             day, said = value_of(found["day"]), stems(found["what"])
-            known = said | titles_of(item) | _ASKING | stems(found["day"])
+            known = said | titles_of(item) | _ASKING | stems("first last")
             if day is not None and day.kind == "day" and asked.own <= known:
                 cells = [Cell("", found[name], *found.span(name)) for name in ("day", "what")]
                 amount = day.amount if end and end["last"] else -day.amount
@@ -471,7 +473,7 @@ def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
 # Words that ask, and need not stand in a table.
 _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
-    "first last tell time value we year cheap expensive high tall deep heavy long old wide cost "
+    "tell time value we year cheap expensive high tall deep heavy long old wide cost "
     "temperature"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
