@@ -304,9 +304,8 @@ def _sequence(
 ) -> tuple[int, int] | None:
     """First and last index of the list or procedure around a unit, as much as may be shown.
 
-    Long items say different things: of these only numbered steps are shown together. Of 585
-    questions about documents 306 are answered right in place of 299, of these 42 of 102 that ask how in
-    place of 35.
+    Long items say different things: of these only numbered steps are shown together. Of 102
+    questions about documents that ask how, 42 are answered right in place of 35.
     """
     found = sequence_at(text, [one.unit for one in own], anchor)
     if found is None:
