@@ -77,7 +77,7 @@ class IntroducedMessage:
         return read._replace(start=start, end=start + len(self.told)) if is_told else read
 
     def candidate(self, read: Candidate) -> Candidate:
-        """A possible answer in what is read as one in what is stored, without the words put there."""
+        """A possible answer in what is read as one in what is stored."""
         if read.start is None or read.end is None:
             return read.model_copy(update={"text": read.text.replace(self.words, "")})
         first = self.item.slot.start
