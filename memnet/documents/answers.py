@@ -22,6 +22,7 @@ from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
+from memnet.reader.subjects import without_others
 from memnet.reader.support import read_alone
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -286,7 +287,10 @@ class TextAnswers:
                 text, some, found, resolved, further, compared, settings.rules, retrieval.beside
             )
             asked = resolved[-1].question if resolved else text
-            prediction = prediction if compared else read_alone(asked, prediction, reader)
+            if compared is None:
+                prediction = read_alone(asked, prediction, reader)
+                if settings.rules and not resolved:
+                    prediction = without_others(text, prediction, some, self._encoder.encode)
             prediction = as_stored(prediction, dated)
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
