@@ -67,9 +67,9 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
 
 def speaker_of(question: Question, slot: Slot) -> str | None:
     """Who says "I" in a message whose text does not say it; None for an assistant's user."""
-    keys, _ = question.fetched.symbols([slot.id]).get(slot.id, ((), ()))
+    symbols = question.fetched.symbols([slot.id]).get(slot.id)
     name = slot.title.partition(", ")[0]
-    named = MESSAGE in keys and SPEAKER + normalise(name) in keys
+    named = symbols is not None and SPEAKER + normalise(name) in symbols.keys
     return name if named and subject_of(name) == name else None
 
 
@@ -96,18 +96,18 @@ def without_asides(
 def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
     """Whether a speaker says something of himself where a question is about somebody else.
 
-    "I am allergic to nuts" says nothing of the cook. What the question names a speaker for, or asks
-    who, is left alone.
+    "I am allergic to nuts" says nothing of the cook. A question that names a speaker is left alone.
     """
     asked = _SUBJECT.search(question.text)
-    if asked is None or not _SAYS_I.search(quoted) or _ASKS_WHO.search(question.text):
+    symbols = question.fetched.symbols([slot.id]).values()
+    if (
+        asked is None
+        or not _SAYS_I.search(quoted)
+        or not any(MESSAGE in one.keys for one in symbols)
+    ):
         return False
-    keys, _ = question.fetched.symbols([slot.id]).get(slot.id, ((), ()))
-    own = stems(asked["subject"], STEM_LETTERS)
-    said = stems(quoted, STEM_LETTERS)
-    return (
-        MESSAGE in keys and own.isdisjoint(said) and not MessageAddressing(question).names_speaker
-    )
+    own, said = stems(asked["subject"], STEM_LETTERS), stems(quoted, STEM_LETTERS)
+    return own.isdisjoint(said) and not MessageAddressing(question).names_speaker
 
 
 class _Known(NamedTuple):
