@@ -19,7 +19,7 @@ from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
-from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
+from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
 from memnet.reader.subjects import without_others
@@ -212,8 +212,7 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = read_cells(text, terms, first, self._passages_of)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
