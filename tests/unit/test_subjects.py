@@ -26,7 +26,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     """Unit vectors: the same one for words that mean the same."""
     means = [next((n for n, one in enumerate(ALIKE) if text in one), None) for text in texts]
     rows = [n if one is None else 8 + one for n, one in enumerate(means)]
-    return np.eye(9, dtype=np.float32)[rows]
+    return np.eye(10, dtype=np.float32)[rows]
 
 
 def confidence_left(question: str, short: str, text: str = HARBOUR, title: str = "Notes") -> float:
