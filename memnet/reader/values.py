@@ -29,9 +29,10 @@ _HEADER = re.compile(
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
 _UNITS_ALIKE = {
     "square metre": "m2", "square meter": "m2", "sq m": "m2", "sq. m": "m2", "metre": "m",
-    "meter": "m", "kilo": "kg", "gram": "g", "litre": "l", "liter": "l", "mile": "mi", "hr": "h",
-    "hour": "h", "minute": "min", "second": "s", "sec": "s", "euro": "eur", "€": "eur",
-    "dollar": "usd", "$": "usd", "us$": "usd", "pound": "gbp", "£": "gbp",
+    "meter": "m", "kilometre": "km", "kilo": "kg", "kilogram": "kg", "tonne": "t", "ton": "t",
+    "gram": "g", "litre": "l", "liter": "l", "mile": "mi", "hr": "h", "hour": "h", "minute": "min",
+    "second": "s", "sec": "s", "euro": "eur", "€": "eur", "dollar": "usd", "$": "usd",
+    "us$": "usd", "pound": "gbp", "£": "gbp",
 }  # fmt: skip
 
 ValueKind = Literal["number", "day", "time"]

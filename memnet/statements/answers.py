@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.asked import decided, what_was, without_others
+from memnet.statements.asked import as_when, decided, what_was, without_others
 from memnet.statements.judge import columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import (
+    NONE,
     Ended,
     FoundStatements,
     answer_of,
@@ -52,7 +53,7 @@ _PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORE
 # the day that the question names, if it does.
 _EVER = re.compile(
     r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
-    r"how (?:often|many times)|any ?more|any longer|change[ds]?)\b",
+    r"how (?:long|often|many times)|any ?more|any longer|change[ds]?)\b",
     re.IGNORECASE,
 )
 
@@ -87,6 +88,8 @@ class StatementAnswers:
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
+            if reading is not None and reading.forms["none"] > NONE and as_when(dated) != dated:
+                reading = network.answer(as_when(dated), found.passages, prior)
             undated = _without_days(question, scope.moment())
             if reading is not None and undated != question and prior.max(initial=0.0) == 1:
                 by_words = network.answer(undated, found.passages, prior)

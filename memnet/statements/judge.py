@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import has_known_verb, is_over, stems
+from memnet.statements.parsing import REMINDS, has_known_verb, is_over, stems
 from memnet.statements.protocol import (
     Judgement,
     Label,
@@ -216,7 +216,8 @@ class LearnedJudge:
         """As ``StatementJudge.judge``."""
         by_rules = self.rules.judge(new, earlier)
         is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
-        network = self.reader.load() if is_read and not is_over(new) else None
+        is_read = is_read and not is_over(new) and not REMINDS.match(new.text)
+        network = self.reader.load() if is_read else None
         if network is None:
             return by_rules
         same_subject = same_subjects(columns_of(new), [columns_of(one) for one in earlier])

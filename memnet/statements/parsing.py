@@ -40,7 +40,8 @@ _LEADING_TIME = re.compile(
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
-    r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really)\b\s*|"
+    r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really|"
+    r"these days|nowadays|lately|at (?:the|this) moment|at present)\b\s*|"
     # "My current doctor" is who my doctor is.
     r"\b(?:(?<=my )|(?<=our )|(?<=his )|(?<=her )|(?<=their )|(?<=['’]s ))"
     r"(?:(?:current|present)\s+(?=\w)|new\s+(?=favou?rite))",
@@ -71,6 +72,10 @@ _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
 _GOES_ON = re.compile(r"\b(?:and|but|now|today|until|so)\b", re.IGNORECASE)
 _POSSESSIVES = frozenset("my our your his her their".split())
 _ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
+# A sentence that asks somebody to do something, and so changes nothing told before
+REMINDS = re.compile(
+    r"(?:please,? )?(?:(?:don['’]t|do not) forget|remember|(?:make|be) sure) to\b", re.IGNORECASE
+)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(

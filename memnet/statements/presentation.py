@@ -17,7 +17,7 @@ from memnet.text.dates import local_time
 from memnet.text.relative import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
-_NONE = 0.6  # Probability of "none" above which no answer is given
+NONE = 0.6  # Probability of "none" above which no answer is given
 _MAX_SHOWN = 3
 _JOINT = re.compile(r"[,;]|\b(?:and|but|or)\b", re.IGNORECASE)  # Joins two clauses
 _OTHER_SIDE = 0.1  # Min. relevance of a further side of a conflict
@@ -52,7 +52,7 @@ def answer_of(
     """The public answer; without a reading, of no statements, it abstains."""
     relevance: Sequence[float] = () if reading is None else reading.relevance
     shown, short, quotes = _shown(question, found, reading)
-    abstained = reading is None or reading.forms["none"] > _NONE or shown is None
+    abstained = reading is None or reading.forms["none"] > NONE or shown is None
     quoted = {quote.evidence for quote in quotes}
     order = [
         index

@@ -9,10 +9,12 @@ import re
 from difflib import SequenceMatcher
 from itertools import takewhile
 
+from memnet.reader.confidence import STEM_LETTERS
 from memnet.statements.relations import is_plain_name
+from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time
-from memnet.text.english import ARTICLES, Clauses
+from memnet.text.english import ARTICLES, Clauses, query_terms
 from memnet.text.names import normalise
 from memnet.text.relative import TimeSpan, times_in
 
@@ -33,6 +35,12 @@ _PARTED = re.compile(
     r"(?= (?:and|to|for|on|in|at|last|this|because|yesterday|today)\b|[.,;:!?]|$)",
     re.IGNORECASE,
 )
+# A denial of what held, or what corrects it
+_NO_MORE = re.compile(
+    r"\b(?:no longer|any ?more|any longer|but|instead|until|till|since|only|than)\b|[,;]",
+    re.IGNORECASE,
+)
+_ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s|e)$")
 _HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
 _MAX_WORDS = 40  # Sentences up to which words are aligned: time grows with the square
 
@@ -42,7 +50,26 @@ def about_other_things(new: Told, earlier: Told) -> bool:
     own, other = _called(new.subject), _called(earlier.subject)
     if own and other and not set(own) <= set(other) and not set(other) <= set(own):
         return _other_subjects(new, own, earlier, other)
+    if denies_another(new, earlier):
+        return True
     return _other_objects(new, own, earlier)
+
+
+def denies_another(new: Told, earlier: Told) -> bool:
+    """Whether a statement denies the same of another thing: "sings here", "does not sing there"."""
+    if not DENIED.search(new.text) or DENIED.search(earlier.text) or _NO_MORE.search(new.text):
+        return False
+    if _words(new.subject) != _words(earlier.subject):
+        return False
+    denied, said = (
+        stems_of(DENIED.sub(" ", one.text)) - stems_of(one.subject) for one in (new, earlier)
+    )
+    return bool(denied & said and denied - said and said - denied)
+
+
+def stems_of(text: str) -> set[str]:
+    """The beginnings of the content words of a text, without endings: "ends" as "end"."""
+    return {_ENDING.sub("", word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
 def parts_with(new: Told, earlier: Told) -> bool:
@@ -116,7 +143,12 @@ def _frame(told: Told) -> list[str]:
 
 
 def _has_time(told: Told) -> bool:
-    return bool(_times(told) or _HOUR.search(told.text))
+    return bool(_times(told) or has_hour(told.text))
+
+
+def has_hour(text: str) -> bool:
+    """Whether a text names an hour of the day."""
+    return _HOUR.search(text) is not None
 
 
 def _times(told: Told) -> list[TimeSpan]:

@@ -120,7 +120,7 @@ _PERFECT = re.compile(
     re.IGNORECASE,
 )
 # Says that something was not, or that it will not be: "no sugar for two weeks".
-_DENIED = re.compile(r"\b(?:no|not|without|never)\b|n['’]t\b", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:no|not|without|never)\b|n['’]t\b", re.IGNORECASE)
 _ENDS = " \t\r\n,.;:!?()"
 
 
@@ -147,7 +147,7 @@ def limits_of(sentence: str, told: float) -> Limits:
     if Clauses(sentence).tense_at(0) < 0 and not perfect:
         return Limits()
     by_role: dict[Role, DateRange] = {place.role: place.days for place in times_in(sentence, day)}
-    if "for" in by_role and _DENIED.search(sentence):
+    if "for" in by_role and DENIED.search(sentence):
         return Limits()
     begin: float | None = None
     end: float | None = None

@@ -260,9 +260,9 @@ _ROLE = re.compile(
 )
 # Ends where the time begins to which something is arranged, in whatever tense: "was moved to ".
 _ARRANGED = re.compile(
-    r"\b(?:(?:re)?scheduled|arranged|booked|planned|fixed|set|due|moved|shifted|changed|postponed|"
-    r"delayed|deferred|adjourned|extended|prolonged|put (?:off|back)|pushed (?:back|out|off)|"
-    r"pushed|brought forward)\b[^.!?;\n]{0,60}?\b(?:to|until|till|for) (?:the )?\Z",
+    r"\b(?:(?P<until>extended|prolonged)|(?P<at>rescheduled|moved|shifted|changed|postponed|delayed|"
+    r"deferred|adjourned|put (?:off|back)|pushed(?: back| out| off)?|brought forward)|scheduled|"
+    r"arranged|booked|planned|fixed|set|due)\b[^.!?;\n]{0,60}?\b(?:to|until|till|for) (?:the )?\Z",
     re.IGNORECASE,
 )
 _ARRANGED_BEFORE = 90  # Look-behind window in characters, >= the longest match
@@ -300,8 +300,11 @@ def _place(
     start, end = match.span("what" if "what" in names else 0)
     role, since = _role(text, start)
     tense = -1 if since else clauses.tense_at(start)
-    if tense < 0 and _ARRANGED.search(text, max(0, start - _ARRANGED_BEFORE), start):
-        tense = 1
+    arranged = _ARRANGED.search(text, max(0, start - _ARRANGED_BEFORE), start)
+    if arranged:
+        # "Put off until Friday" is on Friday, "extended to Friday" goes on until then.
+        role = "until" if arranged["until"] else "at" if arranged["at"] else role
+        tense = 1 if tense < 0 else tense
     try:
         days = resolve(match, reference, tense)
     except (OverflowError, ValueError):  # at the ends of the calendar
@@ -365,10 +368,11 @@ def _number(text: str) -> int:
 
 # Questions about a length of time, or about something that recurs.
 _AS_SAID = re.compile(
-    r"\bhow (?:long|many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
+    r"\bhow (?:many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
     r"\bweekdays?\b",
     re.IGNORECASE,
 )
+_HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
 # May stand beside a time in an answer that only says when.
 _ALONE = re.compile(
     r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*"
@@ -400,6 +404,8 @@ def day_said(question: str, text: str, start: int, end: int, reference: date) ->
     if len(inside) != 1 or inside[0].role == "for" or not inside[0].relative:
         return None
     [place] = inside
+    if place.role == "at" and _HOW_LONG.search(question):
+        return None
     before = _ALONE.fullmatch(text[start : max(start, place.start)])
     after = _ALONE.fullmatch(text[min(end, place.end) : end])
     if before is None or after is None:

@@ -19,6 +19,8 @@ def memory(tmp_path: Path) -> Engine:
         ("Parcel 310 arrived on Monday.", "Parcel 311 arrived on Tuesday."),
         ("I mended the fence on Monday.", "I mended the shed on Friday."),
         ("The phone bill was raised to 30 euros.", "The toll was raised to 4 euros."),
+        ("Nell rows on the upper lake.", "Nell does not row on the lower lake."),
+        ("The press takes the 3 mm plate.", "Don't forget to oil the 3 mm plate of the press."),
     ],
 )
 def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, str]) -> None:
@@ -41,10 +43,18 @@ def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, s
         (["My shoe size is 42, but it used to be 41."], "What is my shoe size?", "42"),
         (["The talk is on Thursday.", "The talk was put off until Monday."],
          "When is the talk?", "Monday, 9 March 2026"),
+        (["Nell rows on the upper lake.", "Nell does not row on the lower lake."],
+         "Where does Nell row?", "the upper lake"),
+        (["The fair was moved to Saturday.", "The visit of the vet was set for Friday."],
+         "When is the fair?", "Saturday, 7 March 2026"),
+        (["The sign-up was extended to Monday."], "How long does the sign-up run?",
+         "Monday, 9 March 2026"),
+        (["We bought the mill six years ago."], "In which year did we buy the mill?", "2020"),
+        (["Lately my favourite dance is polka."], "What is Nell's favourite dance?", None),
     ],
 )  # fmt: skip
 def test_the_last_of_the_same_holds(
-    memory: Engine, texts: list[str], question: str, short: str
+    memory: Engine, texts: list[str], question: str, short: str | None
 ) -> None:
     with memory:
         for text in texts:

@@ -70,6 +70,9 @@ def test_what_is_no_time_is_left_alone(text: str) -> None:
             ("March 2023", "March 2023", "from"), ("5 May 2024", "5 May 2024", "at"),
         ]),
         ("since 2019", [("2019", "2019", "from")]),
+        ("was put off until Friday", [("Friday", "6 March 2026", "at")]),
+        ("was extended to Friday", [("Friday", "6 March 2026", "until")]),
+        ("is booked until Friday", [("Friday", "6 March 2026", "until")]),
         ("yesterday\nand tomorrow", [
             ("yesterday", "3 March 2026", "at"), ("tomorrow", "5 March 2026", "at"),
         ]),
@@ -176,5 +179,6 @@ def test_a_piece_that_only_says_when_is_a_day(piece: str, expected: str | None) 
     text = f"Bo has it, {piece}"
     start = text.index(piece)
     assert day_said("When?", text, start, len(text), _WEDNESDAY) == expected
-    for question in ("For how long?", "On which day of the month?"):
-        assert day_said(question, text, start, len(text), _WEDNESDAY) is None
+    assert day_said("On which day of the month?", text, start, len(text), _WEDNESDAY) is None
+    bounded = expected if piece.startswith(("since", "until")) else None
+    assert day_said("For how long?", text, start, len(text), _WEDNESDAY) == bounded

@@ -5,7 +5,7 @@ import pytest
 
 from memnet.statements.asked import decided, what_was, without_others
 from memnet.statements.parsing import RuleParser
-from memnet.statements.reading import FORMS, StatementReading
+from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.things import about_other_things, parts_with
 from memnet.storage import Told
 
@@ -47,6 +47,10 @@ def _told(text: str, subject: str | None = None) -> Told:
         (("I moved the talk to Monday.", "I"), ("I moved the talk to Friday.", "I"), False),
         (("I teach in room 4 on Monday.", "I"), ("I teach in room 5 on Friday.", "I"), False),
         (("I drive a Pico.", "I"), ("I drive a Nero.", "I"), False),
+        (("Bo fishes in the weir.", "Bo"), ("Bo does not fish in the bay.", "Bo"), True),
+        (("Bo fishes in the weir.", "Bo"), ("Bo never fishes in the weir.", "Bo"), False),
+        (("Bo fishes in the weir.", "Bo"), ("Bo doesn't fish in Rye any more.", "Bo"), False),
+        (("The fee is 9 euros.", "The fee"), ("The fee is not 9 but 8.", "The fee"), False),
     ],
 )  # fmt: skip
 def test_alike_sentences_may_be_about_different_things(
@@ -80,9 +84,12 @@ def test_what_used_to_be_is_over_when_it_is_told() -> None:
 
 
 def test_current_is_no_part_of_a_subject() -> None:
-    texts = ("My current doctor is Bo.", "Ann's new favourite dish is pie.", "My new car is red.")
+    texts = (
+        "My current doctor is Bo.", "Ann's new favourite dish is pie.", "My new car is red.",
+        "Nowadays my dentist is Al.",
+    )  # fmt: skip
     subjects = [RuleParser().parse(text, _NOW, ())[0].subject for text in texts]
-    assert subjects == ["My doctor", "Ann's favourite dish", "My new car"]
+    assert subjects == ["My doctor", "Ann's favourite dish", "My new car", "my dentist"]
 
 
 @pytest.mark.parametrize(
@@ -104,11 +111,47 @@ def test_current_is_no_part_of_a_subject() -> None:
 def test_a_statement_decides_what_asks_for_just_that(
     question: str, texts: list[str], form: str
 ) -> None:
-    undecided = StatementReading(
-        {one: float(one == "none") for one in FORMS}, (), (), 0, (0.0,) * len(texts)
-    )
-    reading = decided(question, [_told(text) for text in texts], undecided, _NOW + 1)
+    reading = _decided(question, texts)
     assert [one for one in FORMS if reading.forms[one] == 1] == [form]
+
+
+def _decided(question: str, texts: list[str], *read: Piece) -> StatementReading:
+    """What is decided where the network has no answer, or has ``read`` one."""
+    forms: dict[AnswerForm, float] = {
+        one: float(one == ("value" if read else "none")) for one in FORMS
+    }
+    undecided = StatementReading(forms, read, (), 0, (0.0,) * len(texts))
+    return decided(question, [_told(text) for text in texts], undecided, _NOW + 1)
+
+
+_RACE = "The race was put off until Monday."
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "when"),
+    [
+        ("When is the race?", [_RACE, "The talk is on Friday."], "Monday"),
+        ("When does Liv finish her novel?", ["Liv finishes her novel in two weeks."],
+         "in two weeks"),
+        ("In which year did we plant the oak?", ["We planted the oak last year."], "last year"),
+        ("How long is the weir shut?", ["The weir is shut until Friday."], "Friday"),
+        ("When is the weir shut?", ["The weir is shut until Friday."], None),
+        ("Until when is the weir shut?", ["The weir is shut on Friday."], None),
+        ("When is the talk?", [_RACE], None),
+        ("When is the race?", ["The race is not on Monday."], None),
+        ("When is the race?", [_RACE, "The race in Rye is tomorrow."], None),
+        ("When is the race?", ["We saw Liv after the race on Monday."], None),
+        ("When does Liv finish her novel?", ["Liv finishes her dress in two weeks."], None),
+    ],
+)  # fmt: skip
+def test_a_statement_tells_when(question: str, texts: list[str], when: str | None) -> None:
+    pieces = _decided(question, texts).pieces
+    assert [texts[one.statement][one.start : one.end] for one in pieces] == [when] * bool(when)
+
+
+def test_what_may_correct_a_time_is_left_to_the_network() -> None:
+    other = Piece(1, 4, 13, 0.8)
+    assert _decided("When is the race?", [_RACE, "No, on Tuesday."], other).pieces == (other,)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +160,7 @@ def test_a_statement_decides_what_asks_for_just_that(
         ("Is ticket 8 paid?", [0, 2, 3]),
         ("Is ticket 7 paid?", [0, 1, 2, 3]),
         ("What is Liv's lucky number?", [0, 1, 3]),
+        ("What is Liv's lucky charm?", [0, 1, 3]),
         ("What is my lucky number?", [0, 1, 2, 3]),
     ],
 )
