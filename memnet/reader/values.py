@@ -31,8 +31,12 @@ _UNITS_ALIKE = {
     "square metre": "m2", "square meter": "m2", "sq m": "m2", "sq. m": "m2", "metre": "m",
     "meter": "m", "kilo": "kg", "gram": "g", "litre": "l", "liter": "l", "mile": "mi", "hr": "h",
     "hour": "h", "minute": "min", "second": "s", "sec": "s", "euro": "eur", "€": "eur",
-    "dollar": "usd", "$": "usd", "us$": "usd", "pound": "gbp", "£": "gbp",
+    "dollar": "usd", "$": "usd", "us$": "usd", "pound": "gbp", "£": "gbp", "foot": "ft",
+    "feet": "ft", "knot": "kn", "kt": "kn", "celsiu": "°c", "fahrenheit": "°f", "inche": "in",
+    "inch": "in", "kilogram": "kg", "kilometre": "km", "kilometer": "km", "centimetre": "cm",
+    "centimeter": "cm", "millimetre": "mm", "millimeter": "mm", "gallon": "gal", "tonne": "t",
 }  # fmt: skip
+UNIT_NAMES = frozenset({*_UNITS_ALIKE.values(), "km/h", "mph"})
 
 ValueKind = Literal["number", "day", "time"]
 
