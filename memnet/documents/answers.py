@@ -8,10 +8,10 @@ from itertools import chain
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
-from memnet.documents.dated import as_stored, dated_messages, with_days_as_spans
+from memnet.documents.dated import as_stored, introduced_messages, with_introductions
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
-from memnet.documents.messages import day_sent, without_asides
+from memnet.documents.messages import day_sent, is_of_another, without_asides
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import requested
 from memnet.documents.versions import weigh_versions
@@ -19,7 +19,7 @@ from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
-from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
+from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
 from memnet.reader.subjects import without_others
@@ -212,8 +212,7 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = read_cells(text, terms, first, self._passages_of)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -261,7 +260,7 @@ class TextAnswers:
         if loaded is None:
             return _best_sentence(text, apart[0], settings) if supported else Prediction()
         reader = loaded.reader
-        dated = dated_messages(question, [*chain.from_iterable(apart), *rest])
+        dated = introduced_messages(question, [*chain.from_iterable(apart), *rest])
         first, asides, others, rest = (
             [dated[item.slot.id].read if item.slot.id in dated else item for item in some]
             for some in (*apart, rest)
@@ -282,7 +281,7 @@ class TextAnswers:
         def look_at(some: Sequence[RankedSlot]) -> Prediction:
             chosen = [places[item.slot.id] for item in some]
             some = [read[place] for place in chosen]
-            found = with_days_as_spans(reading.result().of(chosen), some, dated)
+            found = with_introductions(reading.result().of(chosen), some, dated)
             prediction = predict_spans(
                 text, some, found, resolved, further, compared, settings.rules, retrieval.beside
             )
@@ -292,6 +291,9 @@ class TextAnswers:
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, some, self._encoder.encode)
             prediction = as_stored(prediction, dated)
+            first_quote = prediction.quotes[:1]
+            if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
+                prediction = Prediction()
             by_tasks = read_tasks(text, [*some, *rest], prediction, reader)
             return by_tasks if by_tasks.candidates else self._judged(prediction, supported)
 

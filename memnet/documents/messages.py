@@ -10,11 +10,22 @@ from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
+from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
-from memnet.text.names import DAY, MESSAGE, SESSION, SPEAKER, called_prefix, is_name, normalise
+from memnet.text.names import (
+    DAY,
+    MESSAGE,
+    SESSION,
+    SPEAKER,
+    called_prefix,
+    is_name,
+    normalise,
+    stems,
+    subject_of,
+)
 from memnet.text.relative import times_in
 
 _MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
@@ -24,6 +35,11 @@ _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _USER, _ASSISTANT = "user", "assistant"
 _FIRST_PERSON = frozenset("i me my mine myself".split())
 _SAYS_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+# What a question says something of: "is the cook", "does the name of the band", "has Ann"
+_SUBJECT = re.compile(
+    r"\b(?i:is|are|was|were|do|does|did|has|have|had|can|will|should|must) "
+    r"(?P<subject>(?i:the|an?) \w+(?: of (?:the )?\w+)?|[A-Z]\w+)",
+)
 _ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _SECOND_PERSON = frozenset("you your yours".split())
 # Speakers have such names, and questions begin with them.
@@ -49,6 +65,14 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
     return found[0].full() if found else None
 
 
+def speaker_of(question: Question, slot: Slot) -> str | None:
+    """Who says "I" in a message whose text does not say it; None for an assistant's user."""
+    symbols = question.fetched.symbols([slot.id]).get(slot.id)
+    name = slot.title.partition(", ")[0]
+    named = symbols is not None and SPEAKER + normalise(name) in symbols.keys
+    return name if named and subject_of(name) == name else None
+
+
 def without_asides(
     question: Question, passages: Sequence[RankedSlot]
 ) -> tuple[list[RankedSlot], list[RankedSlot]]:
@@ -67,6 +91,23 @@ def without_asides(
     if len(spoken) == len(passages) or not asides or MessageAddressing(question).names_speaker:
         return list(passages), []
     return [item for item in passages if item not in asides], asides
+
+
+def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
+    """Whether a speaker says something of himself where a question is about somebody else.
+
+    "I am allergic to nuts" says nothing of the cook. A question that names a speaker is left alone.
+    """
+    asked = _SUBJECT.search(question.text)
+    symbols = question.fetched.symbols([slot.id]).values()
+    if (
+        asked is None
+        or not _SAYS_I.search(quoted)
+        or not any(MESSAGE in one.keys for one in symbols)
+    ):
+        return False
+    own, said = stems(asked["subject"], STEM_LETTERS), stems(quoted, STEM_LETTERS)
+    return own.isdisjoint(said) and not MessageAddressing(question).names_speaker
 
 
 class _Known(NamedTuple):

@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.codes import codes_of
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.statements.judge import columns_of
 from memnet.statements.parsing import parse_sentence
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
-from memnet.statements.things import denies_another, has_hour
+from memnet.statements.things import denies_another, has_hour, stems_of
 from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time
-from memnet.text.english import query_terms
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
 
@@ -36,7 +34,6 @@ _BEFORE = re.compile(
     r"\b(?:previous|previously|former|formerly|used to)\b|\b(?:before|earlier)\W*\Z", re.IGNORECASE
 )
 _AFTER = 0.1  # What counts that holds, beside what has ended, for a question about what was before
-_ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s|e)$")
 # Probability of another answer to "when" above which it is left to the network
 _LIKELY = 0.3
 _OWNED = re.compile(r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)")
@@ -100,10 +97,16 @@ def decided(
     asked = _WHETHER.match(question.strip())
     if asked is None or times_in(question, local_time(moment).date()):
         return reading
-    found = {
-        index: columns_of(one).negative
+    now = asked["verb"].casefold() in ("do", "does", "is", "are", "am")
+    ended = {
+        index
         for index, one in enumerate(told)
-        if (one.valid_until is None or one.valid_until > moment or _was_over(one))
+        if now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
+    }
+    found = {
+        index: columns_of(one).negative or index in ended
+        for index, one in enumerate(told)
+        if (one.valid_until is None or one.valid_until > moment or _was_over(one) or index in ended)
         and one.certainty in ("is", "was")
         and _says(asked, one)
     }
@@ -157,15 +160,10 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     if place.role == "for" or (place.role == "until") != (asked["until"] is not None):
         return None
     rest = asked["rest"]
-    words = _stems(rest)
+    words = stems_of(rest)
     named = set(normalise(one.subject).split()) <= set(normalise(rest).split())
-    said = words <= _stems(one.subject) or (named and words <= _stems(one.text))
+    said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None
-
-
-def _stems(text: str) -> set[str]:
-    """The beginnings of the content words of a text, without endings: "ends" as "end"."""
-    return {_ENDING.sub("", word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
 def _was_over(one: Told) -> bool:

@@ -9,7 +9,7 @@ import re
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from memnet.statements.parsing import stems
+from memnet.reader.confidence import STEM_LETTERS
 from memnet.statements.relations import is_plain_name
 from memnet.statements.times import DENIED
 from memnet.storage import Told
@@ -40,6 +40,7 @@ _NO_MORE = re.compile(
     r"\b(?:no longer|any ?more|any longer|but|instead|until|till|since|only|than)\b|[,;]",
     re.IGNORECASE,
 )
+_ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s|e)$")
 _HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
 _MAX_WORDS = 40  # Sentences up to which words are aligned: time grows with the square
 
@@ -61,10 +62,14 @@ def denies_another(new: Told, earlier: Told) -> bool:
     if _words(new.subject) != _words(earlier.subject):
         return False
     denied, said = (
-        {*stems(" ".join(query_terms(DENIED.sub(" ", one.text))))} - {*stems(one.subject)}
-        for one in (new, earlier)
+        stems_of(DENIED.sub(" ", one.text)) - stems_of(one.subject) for one in (new, earlier)
     )
     return bool(denied & said and denied - said and said - denied)
+
+
+def stems_of(text: str) -> set[str]:
+    """The beginnings of the content words of a text, without endings: "ends" as "end"."""
+    return {_ENDING.sub("", word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
 def parts_with(new: Told, earlier: Told) -> bool:

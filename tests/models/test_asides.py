@@ -16,6 +16,7 @@ _SAID = (
     ("Rosa", "I have to be out until 21:30"),
     ("Paul", "I dried my tent in the bathroom"),
     ("Ines", "I paid 30 crowns for the paint"),
+    ("Rosa", "I am afraid of eels"),
 )
 
 
@@ -40,6 +41,9 @@ def camp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("How much rice does Ines bring?", "2 kg", "m1"),
         ("Until when does Rosa have to be out?", "21:30", "m3"),
         ("What did the paint cost?", "30 crowns", "m5"),
+        ("Who brings rice?", "Ines", "m1"),
+        ("Who paid for the paint?", "Ines", "m5"),
+        ("What is Rosa afraid of?", "eels", "m6"),
     ],
 )
 def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
@@ -49,3 +53,8 @@ def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
     assert answer.answer is not None
     assert short in (answer.short or answer.answer)
     assert [one.source for one in answer.quotes] == [source]
+
+
+@pytest.mark.parametrize("question", ["What is the cook afraid of?", "What is Bruno afraid of?"])
+def test_what_a_speaker_says_of_himself_is_not_said_of_another(camp: Engine, question: str) -> None:
+    assert camp.ask(question).abstained

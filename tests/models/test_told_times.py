@@ -242,6 +242,7 @@ _HOUSE = (
     ("Otto", "2022-06-02 12:00", "Swapped the old boiler today!"),
     ("Lena", "2022-07-07 12:00", "I will paint the shutters"),
     ("Otto", "2022-07-08 12:00", "Got a letter from Vera, she sends greetings"),
+    ("Lena", "2022-08-01 12:00", "I sold the anvil for 190"),
 )
 
 
@@ -265,6 +266,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("When did Otto return the trailer?", "8 May 2022", _HOUSE[3][2]),
         ("When did Otto swap the boiler?", "2 June 2022", _HOUSE[4][2]),
         ("When did Otto tell us the gate code?", "6 March 2022", _HOUSE[1][2]),
+        ("When did Lena sell the anvil?", "1 August 2022", _HOUSE[7][2]),
+        ("Who sold the anvil?", "Lena", _HOUSE[7][2]),
     ],
 )
 def test_a_message_tells_of_its_own_day(

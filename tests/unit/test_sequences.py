@@ -101,6 +101,20 @@ def _shown(parts: list[RankedSlot], number: int, unit: int, kind: str = "steps")
     return [one.text for one in with_rest(quotes, beside)]
 
 
+@pytest.mark.parametrize(
+    ("mark", "whole"), [("- {}", False), ("1. {}", True)], ids=["bullets", "numbers"]
+)
+@pytest.mark.parametrize(("padding", "long"), [("", False), (" of the oldest quarry" * 8, True)])
+def test_long_items_are_shown_together_only_if_numbered(
+    mark: str, whole: bool, padding: str, long: bool
+) -> None:
+    items = [f"Lift the {word}{padding}." for word in ("slate", "flint")]
+    marks = [mark, mark.replace("1", "2")]
+    lines = [one.format(item) for one, item in zip(marks, items, strict=True)]
+    [shown] = _shown(_parts("\n".join(lines)), 0, 1)
+    assert (items[0] in shown) == (whole or not long)
+
+
 def test_a_list_goes_on_in_the_slots_beside() -> None:
     parts = _parts(
         "It is old.\n\nDressing the loom:\n1. Wind.\n2. Thread.",

@@ -5,7 +5,7 @@ import pytest
 
 from memnet.statements.asked import decided, what_was, without_others
 from memnet.statements.parsing import RuleParser
-from memnet.statements.reading import FORMS, Piece, StatementReading
+from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.things import about_other_things, parts_with
 from memnet.storage import Told
 
@@ -117,7 +117,9 @@ def test_a_statement_decides_what_asks_for_just_that(
 
 def _decided(question: str, texts: list[str], *read: Piece) -> StatementReading:
     """What is decided where the network has no answer, or has ``read`` one."""
-    forms = {one: float(one == ("value" if read else "none")) for one in FORMS}
+    forms: dict[AnswerForm, float] = {
+        one: float(one == ("value" if read else "none")) for one in FORMS
+    }
     undecided = StatementReading(forms, read, (), 0, (0.0,) * len(texts))
     return decided(question, [_told(text) for text in texts], undecided, _NOW + 1)
 
