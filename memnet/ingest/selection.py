@@ -177,7 +177,7 @@ def choose_format(
     if suffix == ".jsonl":
         return format_by_name(CONVERSATION) if options.read_as == CONVERSATION else JSON_LINES
     if suffix == ".tsv":
-        return format_by_name("csv") if _is_data_table(head) else FACT_TABLE
+        return format_by_name("csv") if _is_data_table(head, options.facts) else FACT_TABLE
     found = find_format(path.name, head)
     if options.facts and (found is None or found.name == "text"):
         return FACT_TABLE
@@ -194,11 +194,11 @@ def choose_format(
     return found or format_by_name(options.read_as or "text")
 
 
-def _is_data_table(head: bytes) -> bool:
-    """Whether the first lines of a text between tabs are rows of data, and no facts.
+def _is_data_table(head: bytes, facts: bool) -> bool:
+    """Whether the first lines of a text between tabs are equally long rows of data, and no facts.
 
-    Rows of data are equally long. Of three columns, subject, relation and object or others, those
-    of data have numbers below a name, or values that hardly repeat where relations would.
+    Of three columns those of data have numbers below a name, or nothing stands twice in those of
+    subjects and relations; but if the user says that it has ``facts``, they are facts.
     """
     try:
         lines = decode(head[: head.rfind(b"\n") + 1] or head).splitlines()
@@ -206,7 +206,7 @@ def _is_data_table(head: bytes) -> bool:
         return False
     rows = [line.split("\t") for line in lines if line.strip()][:SAMPLE]
     widths = {*map(len, rows[:_LINES])}
-    if widths != {3} or len(rows) < _LINES:
+    if facts or widths != {3} or len(rows) < _LINES:
         return len(rows) > 1 and len(widths) == 1 and widths.isdisjoint({1, 3})
     subjects, relations, objects = zip(*(row for row in rows if len(row) == 3), strict=True)
     first, *below = map(kind_of, objects)

@@ -115,11 +115,6 @@ class _Token(NamedTuple):
     content: bool
     name: bool  # Whether it is written like a name, a number or a code
 
-    @property
-    def period(self) -> bool:
-        """Whether it names a month or a year."""
-        return self.name and (self.stem in TIMES[0] or _YEAR.fullmatch(self.word) is not None)
-
 
 class _Degree(NamedTuple):
     tokens: frozenset[int]
@@ -373,8 +368,11 @@ class _Computation:
         """
         asked, table = self.asked, self.table
         rows = table.counted
-        period = {n for n in range(len(asked.tokens)) if asked.tokens[n].period} - self._used
-        said = {asked.tokens[n].stem for n in period}
+        names = {n: one for n, one in enumerate(asked.tokens) if one.name and n not in self._used}
+        period = {
+            n for n, one in names.items() if one.stem in TIMES[0] or _YEAR.fullmatch(one.word)
+        }
+        said = {names[n].stem for n in period}
         for header in (one for one in table.headers if one not in without):
             days = table.values(header, rows) or {}
             if period and days and all(value.kind == "day" for value in days.values()):

@@ -115,12 +115,10 @@ def read_cells(
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
     whether = asks_whether(question) and not _TELLS.search(question)
-    ways = (
-        _look_up(question, asked, rows),
-        _entry(question, asked, passages),
-        _in_forms(question, asked, passages),
-    )
-    found = None if whether else next(filter(None, ways), None)
+    found = None
+    if not whether:
+        found = _look_up(question, asked, rows) or _entry(question, asked, passages)
+        found = found or _in_forms(question, asked, passages)
     operation, said = operation_of(question), found.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
@@ -160,20 +158,20 @@ def _confidence(share: float, named: bool) -> float:
 def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
     found: list[tuple[bool, bool, str, Row, Cell]] = []
-    named = [(row, cell) for row in rows for cell in row.cells if asked.names(cell)]
-    for (row, name), (other, state) in product(named, named):
-        own = next((cell for cell in row.cells if cell.header == state.header), name)
-        same = own.value == state.value
-        known = state.named | state.value | stems(row.item.slot.title) | _ASKING
-        by = [cell for one, cell in named if one is row and cell is not own]
-        known = known.union(*(cell.named | cell.value for cell in by))
-        if (
-            own is not name
-            and row.item.slot.source == other.item.slot.source
-            and (same or own.value.isdisjoint(state.value))
-            and asked.own <= known
-        ):
-            found.append((same, name is row.cells[0], name.text, row, own))
+    named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
+    states = {
+        (row.item.slot.source, one.header, one.value) for row, cells in named for one in cells
+    }
+    for (row, cells), (source, header, value) in product(named, states):
+        own = next((cell for cell in row.cells if cell.header == header), None)
+        by = [cell for cell in cells if cell is not own]
+        if own is None or not by or row.item.slot.source != source:
+            continue
+        same = own.value == value
+        known = value.union(stems(header or "-"), *(cell.named | cell.value for cell in by))
+        known |= stems(row.item.slot.title) | _ASKING
+        if asked.own <= known and (same or own.value.isdisjoint(value)):
+            found.append((same, by[0] is row.cells[0], by[0].text, row, own))
     if not found or _OPEN.search(question):
         return None
     same, _, text, row, cell = max(found, key=lambda one: one[:2])
@@ -236,9 +234,8 @@ def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None
         titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
-    found.sort(
-        key=lambda one: (_is_of_kind(question, one.cell.text), one.named, one.values), reverse=True
-    )
+    found = [one for one in found if _is_of_kind(question, one.cell.text)] or found
+    found.sort(key=lambda one: (-one.named, -one.values))
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
     best = found[0].row

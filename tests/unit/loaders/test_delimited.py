@@ -96,6 +96,8 @@ def test_western_encodings_are_read() -> None:
 def test_tables_of_data_are_told_from_those_of_facts(text: str, table: bool) -> None:
     chosen = choose_format(Path("a.tsv"), ReadOptions(), text.encode())
     assert (chosen is not FACT_TABLE) == table
+    said = choose_format(Path("a.tsv"), ReadOptions(facts=True), text.encode())
+    assert (said is not FACT_TABLE) == (table and text.split("\n")[0].count("\t") != 2)
 
 
 def test_what_can_not_be_read_is_named() -> None:
