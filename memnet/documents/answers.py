@@ -140,21 +140,13 @@ class TextAnswers:
     def _day_said(self, question: Question, prediction: Prediction) -> str | None:
         """The day that the short answer of a message or statement names; None where it is none."""
         short = prediction.short
-        quotes = [
-            one
-            for one in prediction.quotes
-            if one.item.slot.valid_from is not None or question.has_messages
-        ]
-        if short is None or not quotes or not times_in(short, date.today()):
+        if short is None or not times_in(short, date.today()):
             return None
-        for quotation in quotes:
-            place = quotation.text.find(short)
-            if place < 0:
-                continue
-            slot = quotation.item.slot
-            sent = day_sent(self._store, slot)
+        for one in prediction.quotes:
+            slot, place = one.item.slot, one.text.find(short)
+            sent = day_sent(self._store, slot) if place >= 0 else None
             if sent is not None:
-                start = quotation.start + place
+                start = one.start + place
                 return day_said(question.text, slot.text, start, start + len(short), sent)
         return None
 
