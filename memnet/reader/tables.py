@@ -257,6 +257,8 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
         for cells in forms_of(item.slot.text):
             first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
             tied = less and preference(less[0]) == preference(first)
+            if first.value <= asked.own:  # which the question gives
+                continue
             if tied or not preference(first)[0] or not _is_of_kind(question, first.text):
                 continue
             values = stems(item.slot.title).union(*(cell.value for cell in less))
