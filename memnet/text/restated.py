@@ -195,6 +195,11 @@ def is_opposed(question: str, text: str) -> bool:
     )
 
 
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two words exclude each other, as "lowest" and "highest" do."""
+    return bool(_kind(*(_stem(word.removesuffix("est")) for word in (one, other))))
+
+
 def names_all(question: str, text: str, title: str) -> bool:
     """Whether a clause of a text and its title have all words of a question but prepositions.
 

@@ -1,0 +1,166 @@
+"""What a text says in the place of what a question says: of bay 2, not of bay 3."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from memnet.reader.codes import shape_of
+from memnet.reader.rows import TIMES, stem, stems
+from memnet.storage.values import Encode
+from memnet.text.english import STOP_WORDS, query_terms, units
+from memnet.text.names import has_digit
+from memnet.text.restated import are_opposites
+
+_TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
+_ARTICLES = frozenset("a an the my our your his her its their".split())
+_HELPING = frozenset(
+    "is are was were be been being am do does did has have had can could will would shall should "
+    "may might must".split()
+)
+_HAPPENED = re.compile(r"(?:when|who|where|how|\w+ (?:what|which) \w+) (?:was|were)\b", re.I)
+_OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
+# Words of a question that a text need not have
+_ASKING = stems(
+    "amount big call cost date day deep different far fast first heavy high hot kind large long "
+    "many mean month much name number often old people person price say sort tall tell thick thing "
+    "time two type warm wide work year"
+)
+_SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
+# Sentences and content words in each of a text from which it says the same in other words, and
+# words, one beside the other, that it lacks where it is about something else
+_MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
+# Cosines of vectors below which words in one place mean different things. Verbs are mostly of
+# things that may well have happened both.
+_ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
+
+
+class _Word(NamedTuple):
+    text: str
+    stem: str  # "" of a pronoun
+    link: str  # Prepositions, marks and "the" between it and the content word before
+    helped: bool  # Whether "is", "was" and the like stand there, too
+    name: bool
+
+
+def _words(text: str) -> list[_Word]:
+    """The content words of a sentence, and a pronoun that it starts with, in their order."""
+    found: list[_Word] = []
+    link: list[str] = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].casefold()
+        pronoun = not found and word in ("it", "they", "he", "she")
+        if not pronoun and (word in _HELPING or word in STOP_WORDS or not word[0].isalnum()):
+            link.append("the" if word in _ARTICLES else word)
+            continue
+        own = " ".join(one for one in link if one not in _HELPING)
+        starts = not found or own.endswith((";", ":", "("))
+        after = text[match.end() : match.end() + 2].strip()
+        name = word != match[0] and not (starts and after.strip("'’") == after.lower())
+        helped = not _HELPING.isdisjoint(link)
+        found.append(_Word(match[0], "" if pronoun else stem(word), own, helped, name))
+        link = []
+    return found
+
+
+def says_of_another(
+    question: str, text: str, context: str, encode: Encode, answer: str = "", subject: str = ""
+) -> bool:
+    """Whether a text says of something else what is asked, or another measure of it.
+
+    A word of the question then stands neither in the text nor in its context, as its title, and the
+    text has another in its place: beside the same word, with the same preposition, as its subject.
+    Both are numbers, names or opposites, or all else that is asked is said and their vectors differ
+    (``encode`` gives [N, D] of N texts). The ``answer`` within the text is in no word's place; a
+    pronoun at its start stands for the first word of ``subject``.
+    """
+    if answer and gives_other_measure(question, text):
+        return True
+    asked = _words(question)
+    said = [own for one in units(text) if (own := _words(text[one.start : one.end]))]
+    around = {one.stem for line in context.split("\n") for one in _words(line)}
+    known = around.union(one.stem for sentence in said for one in sentence)
+    known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
+    own = {one.stem for one in asked}.union(stem(one.text) for one in _words(answer))
+    absent = [n for n, one in enumerate(asked) if one.stem not in known | _ASKING]
+    alone = bool(absent) and absent[-1] - absent[0] < min(_MOST_ABSENT, len(asked) - 1)
+    compared: list[tuple[list[str], float]] = []
+    for sentence in said if len(said) <= _MOST_SENTENCES else []:
+        pairs = list(_aligned(asked, sentence, around, bool(_HAPPENED.match(question))))
+        first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
+        others = [one.text for one in (first, *sentence[1:]) if one.stem not in own]
+        if alone and (asked[absent[0]].link[-3:] == "the" or asked[absent[0]].name):
+            after = [one.link[:2] for one in asked[absent[-1] + 1 :]][:1]
+            if after not in ([""], ["of"]):
+                pairs.append((asked[absent[0]], first, "", _ALIKE_SUBJECTS))
+        for one, found, link, alike in pairs:
+            other = found if found.stem else first
+            numbers = has_digit(one.text) + has_digit(other.text)
+            if one.stem in known or not other.stem or (other.stem in own and not numbers):
+                continue
+            if numbers or len(sentence) > _MOST_WORDS:
+                if numbers == 2 and shape_of(one.text) == shape_of(other.text):
+                    return True
+            elif _exclude(one, other, link):
+                return True
+            elif alone and alike and not (one.name or other.name) and one.stem not in _ASKING:
+                compared.append(([other.text] if alike == _ALIKE_VERBS else others, alike))
+    for others, alike in compared:
+        vectors = encode([*(asked[n].text for n in absent), *others])
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        if (vectors[: len(absent)] @ vectors[len(absent) :].T).max() < alike:
+            return True
+    return False
+
+
+def gives_other_measure(question: str, text: str) -> bool:
+    """Whether a text gives measures, but not the one that a question asks for."""
+    asked = re.findall(rf"\bhow {_SIZE}", question.casefold().replace("tall", "high"))
+    given = re.findall(rf"\d [^\W\d_]{{1,12}} {_SIZE}", text.casefold().replace("tall", "high"))
+    return bool(asked and given) and not {*asked} & {*given}
+
+
+def is_opposed(question: str, text: str) -> bool:
+    """Whether a text has an opposite of a word that only a question has, or another measure."""
+    asked, said = set(query_terms(question)), set(query_terms(text))
+    pairs = product(asked - said, said - asked)
+    return gives_other_measure(question, text) or any(are_opposites(*pair) for pair in pairs)
+
+
+def _aligned(
+    asked: Sequence[_Word], said: Sequence[_Word], around: Collection[str], happened: bool
+) -> Iterator[tuple[_Word, _Word, str, float]]:
+    """Words of a question and a sentence in one place, their link, and how alike they have to be.
+
+    A pronoun stands for what its context names. Where 0.0 is given vectors don't tell.
+    """
+    for (i, one), (j, other) in product(enumerate(asked), enumerate(said)):
+        numbers = has_digit(one.text) and has_digit(other.text)
+        same_link = one.link == other.link
+        if same_link and (one.link[:3] == "for" or (numbers and one.link[:2] in ("in", "on"))):
+            yield one, other, one.link, _ALIKE
+        counted = one.text == "many" and has_digit(other.text)
+        if one.stem != other.stem and not counted and (other.stem or one.stem not in around):
+            continue
+        joined = other.helped and other.link == "and"
+        if i and j and (same_link or joined):
+            yield asked[i - 1], said[0 if joined else j - 1], one.link, 0.0 if one.link else _ALIKE
+        if i + 1 < len(asked) and j + 1 < len(said) and asked[i + 1].link == said[j + 1].link:
+            one, other = asked[i + 1], said[j + 1]
+            verbs = happened and other.helped and {one.text[-1], other.text[-1]} <= {*"dnt"}
+            alike = _ALIKE if counted or one.link else _ALIKE_VERBS if verbs else 0.0
+            yield one, other, one.link, alike
+
+
+def _exclude(one: _Word, other: _Word, link: str) -> bool:
+    """Whether words in one place exclude each other, whatever they mean."""
+    texts = (one.text.casefold(), other.text.casefold())
+    return (
+        max(map(len, texts)) == 1
+        or are_opposites(*texts)
+        or any(times.issuperset(map(stem, texts)) for times in TIMES)
+        # One place may be in another.
+        or (one.name and other.name and not link.startswith(("in", "at", "near", "from", "to")))
+    )
