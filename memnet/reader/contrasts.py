@@ -29,8 +29,7 @@ _ASKING = stems(
     "time two type warm wide work year"
 )
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
-# Sentences and content words in each of a text from which it says the same in other words, and
-# words, one beside the other, that it lacks where it is about something else
+# Longer texts say the same in other words. Of words that a text lacks two may be one name.
 _MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
 # Cosines of vectors below which words in one place mean different things. Verbs are mostly of
 # things that may well have happened both.
