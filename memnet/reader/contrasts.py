@@ -9,10 +9,11 @@ import numpy as np
 
 from memnet.reader.codes import shape_of
 from memnet.reader.rows import TIMES, stem, stems
+from memnet.reader.values import UNIT_NAMES, unit_of
 from memnet.storage.values import Encode
 from memnet.text.english import STOP_WORDS, query_terms, units
 from memnet.text.names import has_digit
-from memnet.text.restated import are_opposites
+from memnet.text.restated import PREPOSITIONS, are_opposites
 
 _TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
 _ARTICLES = frozenset("a an the my our your his her its their".split())
@@ -20,13 +21,16 @@ _HELPING = frozenset(
     "is are was were be been being am do does did has have had can could will would shall should "
     "may might must".split()
 )
+_PRONOUNS = frozenset("it they he she its their his her".split())
+_FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
 _HAPPENED = re.compile(r"(?:when|who|where|how|\w+ (?:what|which) \w+) (?:was|were)\b", re.I)
+_ASKS_VERB = re.compile(r"\b(?:do|does|did)\b|^(?:when|who|where) (?:was|were)\b", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
 # Words of a question that a text need not have
 _ASKING = stems(
-    "amount big call cost date day deep different far fast first heavy high hot kind large long "
-    "many mean month much name number often old people person price say sort tall tell thick thing "
-    "time two type warm wide work year"
+    "amount ask big call cost date day deep different far fast first heavy high hot kind large "
+    "long many mean month much name number often old one people person price say sort tall tell "
+    "thick thing time two type warm wide work year"
 )
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
 # Longer texts say the same in other words. Of words that a text lacks two may be one name.
@@ -50,8 +54,8 @@ def _words(text: str) -> list[_Word]:
     link: list[str] = []
     for match in _TOKEN.finditer(text):
         word = match[0].casefold()
-        pronoun = not found and word in ("it", "they", "he", "she")
-        if not pronoun and (word in _HELPING or word in STOP_WORDS or not word[0].isalnum()):
+        pronoun = not found and word in _PRONOUNS
+        if not pronoun and (word in _FUNCTION_WORDS or not word[0].isalnum()):
             link.append("the" if word in _ARTICLES else word)
             continue
         own = " ".join(one for one in link if one not in _HELPING)
@@ -82,7 +86,7 @@ def says_of_another(
     around = {one.stem for line in context.split("\n") for one in _words(line)}
     known = around.union(one.stem for sentence in said for one in sentence)
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
-    own = {one.stem for one in asked}.union(stem(one.text) for one in _words(answer))
+    own, given = {one.stem for one in asked}, {one.stem for one in _words(answer)}
     absent = [n for n, one in enumerate(asked) if one.stem not in known | _ASKING]
     alone = bool(absent) and absent[-1] - absent[0] < min(_MOST_ABSENT, len(asked) - 1)
     compared: list[tuple[list[str], float]] = []
@@ -91,20 +95,23 @@ def says_of_another(
         first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
         others = [one.text for one in (first, *sentence[1:]) if one.stem not in own]
         if alone and (asked[absent[0]].link[-3:] == "the" or asked[absent[0]].name):
-            after = [one.link[:2] for one in asked[absent[-1] + 1 :]][:1]
-            if after not in ([""], ["of"]):
+            after = asked[absent[-1] + 1 :][:1]
+            modifies = not (asked[absent[0]].name or _ASKS_VERB.search(question))
+            if not after or after[0].link[:2] not in (("of", "") if modifies else ("of",)):
                 pairs.append((asked[absent[0]], first, "", _ALIKE_SUBJECTS))
         for one, found, link, alike in pairs:
             other = found if found.stem else first
             numbers = has_digit(one.text) + has_digit(other.text)
-            if one.stem in known or not other.stem or (other.stem in own and not numbers):
+            if one.stem in known or not other.stem or other.stem in own:
+                continue
+            if other.stem in given and not numbers and link != "many":
                 continue
             if numbers or len(sentence) > _MOST_WORDS:
                 if numbers == 2 and shape_of(one.text) == shape_of(other.text):
                     return True
             elif _exclude(one, other, link):
                 return True
-            elif alone and alike and not (one.name or other.name) and one.stem not in _ASKING:
+            elif alone and alike and not one.name and one.stem not in _ASKING:
                 compared.append(([other.text] if alike == _ALIKE_VERBS else others, alike))
     for others, alike in compared:
         vectors = encode([*(asked[n].text for n in absent), *others])
@@ -141,6 +148,7 @@ def _aligned(
         if same_link and (one.link[:3] == "for" or (numbers and one.link[:2] in ("in", "on"))):
             yield one, other, one.link, _ALIKE
         counted = one.text == "many" and has_digit(other.text)
+        counted = counted and unit_of(asked[i + 1].text if asked[i + 1 :] else "") not in UNIT_NAMES
         if one.stem != other.stem and not counted and (other.stem or one.stem not in around):
             continue
         joined = other.helped and other.link == "and"
@@ -150,7 +158,7 @@ def _aligned(
             one, other = asked[i + 1], said[j + 1]
             verbs = happened and other.helped and {one.text[-1], other.text[-1]} <= {*"dnt"}
             alike = _ALIKE if counted or one.link else _ALIKE_VERBS if verbs else 0.0
-            yield one, other, one.link, alike
+            yield one, other, "many" if counted else one.link, alike
 
 
 def _exclude(one: _Word, other: _Word, link: str) -> bool:
@@ -161,5 +169,9 @@ def _exclude(one: _Word, other: _Word, link: str) -> bool:
         or are_opposites(*texts)
         or any(times.issuperset(map(stem, texts)) for times in TIMES)
         # One place may be in another.
-        or (one.name and other.name and not link.startswith(("in", "at", "near", "from", "to")))
+        or (
+            one.name
+            and other.text[0].isupper()
+            and not link.startswith(("in", "at", "near", "from", "to"))
+        )
     )

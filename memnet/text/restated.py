@@ -66,7 +66,7 @@ _THINGS = frozenset(
 )
 _LIGHT = frozenset("use bring keep hav".split())  # "May I use a drone?": "Drones are forbidden."
 _OF_MODALS = frozenset("to for of it if".split())
-_PREPOSITIONS = frozenset(
+PREPOSITIONS = frozenset(
     "in on at to from with by for of near under over into onto inside outside behind without about "
     "than as through between off out up down".split()
 )
@@ -197,7 +197,10 @@ def is_opposed(question: str, text: str) -> bool:
 
 def are_opposites(one: str, other: str) -> bool:
     """Whether two words exclude each other, as "lowest" and "highest" do."""
-    return bool(_kind(*(_stem(word.removesuffix("est")) for word in (one, other))))
+    return _kind(*(_stem(word.removesuffix("est")) for word in (one, other))) in (
+        "excluding",
+        "states",
+    )
 
 
 def names_all(question: str, text: str, title: str) -> bool:
@@ -206,7 +209,7 @@ def names_all(question: str, text: str, title: str) -> bool:
     Any other text is no ground for no.
     """
     asked, named = (set(_frame(_spelled(one)).words) for one in (question, title))
-    asked -= named | _PREPOSITIONS
+    asked -= named | PREPOSITIONS
     return any(asked <= set(_frame(clause).words) for clause in _all_clauses(text))
 
 
@@ -279,7 +282,7 @@ def _frame(text: str) -> _Frame:
         stem = _stem(token)
         if token in _DENYING:
             denials += 1
-        elif stem in _MODAL and tokens[max(0, place - 1)] not in _PREPOSITIONS:  # not "in May"
+        elif stem in _MODAL and tokens[max(0, place - 1)] not in PREPOSITIONS:  # not "in May"
             said, denies = _MODAL[stem]
             modal = said if modal in ("", said) else "both"
             denials += denies
@@ -324,7 +327,7 @@ def _compared(
     if piece:
         part = set(_frame(piece).words)
         known = part | set(said.words) | named
-        held = not part - _PREPOSITIONS or not part <= set(asked.words) <= known
+        held = not part - PREPOSITIONS or not part <= set(asked.words) <= known
         return None if held or said.denials else Restated(asked.denials % 2 == 1, sure=True)
     past = said.past - set(asked.tokens)
     over = past or ("been" in said.tokens and "been" not in asked.tokens)
@@ -344,12 +347,12 @@ def _compared(
         if denied or (asked.modal and not somewhere) or (_TIMES.search(clause) and not over):
             continue
         for place, word in enumerate(others):
-            ends = place and word in (_PREPOSITIONS if over else _PLACED)
+            ends = place and word in (PREPOSITIONS if over else _PLACED)
             if ends and _same(words, others[:place], verb, asked.modal):
                 return Restated(yes=True, sure=True)
     if (asked.denials and not asked.modal) or "than" in said.tokens:
         return None
-    missing = set(asked.words) - set(said.words) - _PREPOSITIONS - {"hav"}
+    missing = set(asked.words) - set(said.words) - PREPOSITIONS - {"hav"}
     extra = set(said.words) - set(asked.words)
     opposite = any(_is_denied(one, other, asked.words, verb) for one in missing for other in extra)
     if len(missing) > opposite:
@@ -382,7 +385,7 @@ def _alignments(
             if named.issuperset(others[:count]):
                 yield words, others[count:]
     rest = tuple(one for one in words if one in others or one not in named)
-    while rest and rest[-1] in _PREPOSITIONS and rest[-1] not in others:
+    while rest and rest[-1] in PREPOSITIONS and rest[-1] not in others:
         rest = rest[:-1]
     if len(rest) < len(words) and (len(rest) > 1 or asked.modal):
         yield rest, others
@@ -418,11 +421,11 @@ def _is_denied(one: str, other: str, words: Sequence[str], verb: str) -> bool:
         return kind == "excluding"
     place = words.index(one)
     before, after = words[:place][-1:], words[place + 1 : place + 2]
-    is_named = bool(before) and _PREPOSITIONS.issuperset(before)  # "on the left"
+    is_named = bool(before) and PREPOSITIONS.issuperset(before)  # "on the left"
     return (
         verb in ("is", "are", "was", "were")
         and not is_named
-        and _PREPOSITIONS.issuperset(after)  # not "the left door"
+        and PREPOSITIONS.issuperset(after)  # not "the left door"
     )
 
 
