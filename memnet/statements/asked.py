@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.codes import codes_of
-from memnet.statements.judge import columns_of
-from memnet.statements.parsing import parse_sentence
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.things import denies_another, has_hour, stems_of
 from memnet.statements.times import DENIED
@@ -18,11 +16,13 @@ from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
-from memnet.text.restated import is_opposed, names_other_times, restates
+from memnet.text.restated import differences, names_other_times, restates
 
-_WHETHER = re.compile(
-    r"(?P<verb>do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)"
-    r"(?: (?:now|still|currently))?\?*$",
+# What a question is about, if it names it: "Is the old barn locked?"
+_ABOUT = re.compile(
+    r"(?:do|does|did|is|are|was|were|has|have|had|can|will) (?:(?:the|an?|my|our|your) )?"
+    r"(?!(?:i|you|we|he|she|it|they|there|th[eio]se?|that|any\w*|some\w*|every\w*|all|no\w*)\b)"
+    r"(?P<about>[\w-]{1,40})",
     re.IGNORECASE,
 )
 _DAY = r"(?:when|(?:what|which) (?:day|date|year|month))"
@@ -97,8 +97,7 @@ def decided(
         return _timed(when, told, reading, moment)
     if not asks_whether(question):
         return reading
-    asked = _WHETHER.match(question.strip())
-    now = asked is not None and asked["verb"].casefold() in ("do", "does", "is", "are", "am")
+    now = question.strip().casefold().startswith(("do ", "does ", "is ", "are ", "am "))
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
@@ -108,8 +107,6 @@ def decided(
         said = restates(question, one.text, one.subject) if one.speaker is None else None
         if said is not None and said.sure:
             found[index] = said.yes and not ended
-        elif asked is not None and _says(asked, one):
-            found[index] = not (columns_of(one).negative or ended)
     if len(set(found.values())) != 1:
         return _with_ground(question, told, reading)
     return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
@@ -154,12 +151,36 @@ def _of_form(form: AnswerForm, reading: StatementReading, needed: int) -> Statem
 def _with_ground(
     question: str, told: Sequence[Told], reading: StatementReading
 ) -> StatementReading:
-    """A reading without "yes" by the opposite of what is asked, or a verdict by another day."""
-    text = told[int(np.argmax(reading.relevance))].text
-    given = reading.form in ("yes", "no") and names_other_times(question, text)
-    if given or (reading.form == "yes" and is_opposed(question, text)):
-        return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
-    return reading
+    """A reading without "yes" by the opposite of what is asked, or a verdict by another day.
+
+    Or by what is said of somebody else, or a denial that has another word in place of one.
+    """
+    best = told[int(np.argmax(reading.relevance))]
+    found = differences(question, best.text)
+    if reading.form not in ("yes", "no") or not (
+        names_other_times(question, best.text)
+        or _is_of_another(question, best, told)
+        or (reading.form == "yes" and any(one.opposed for one in found))
+        or (reading.form == "no" and found[0].denies and found[0].is_of_other)
+    ):
+        return reading
+    return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
+
+
+def _is_of_another(question: str, best: Told, told: Sequence[Told]) -> bool:
+    """Whether a question is about somebody whom a statement about somebody else does not name.
+
+    Nor does another statement name both, such as that Rex is Ann's dog.
+    """
+    subject = stems_of(best.subject)
+    asked = _ABOUT.match(question.strip())
+    if asked is None or not subject or subject & stems_of(question):
+        return False
+    about = stems_of(asked["about"])
+    named = [
+        stems_of(f"{one.speaker} {one.subject} {' '.join(one.aliases)} {one.text}") for one in told
+    ]
+    return not any(about <= one and subject & one for one in named)
 
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
@@ -180,19 +201,3 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
 def _was_over(one: Told) -> bool:
     """Whether a statement was about what had been when it was told."""
     return one.certainty == "was" and one.valid_until == one.valid_from
-
-
-def _says(asked: re.Match[str], one: Told) -> bool:
-    """Whether a statement says, or denies, what a question asks, in the same words."""
-    rest, subject = asked["rest"], one.subject
-    if asked["verb"].casefold() in ("was", "were"):
-        # "Was the shed painted?" is answered by "I painted the shed on Monday".
-        thing, _, done = normalise(rest).rpartition(" ")
-        if thing and f" {done} {thing} " in f"{normalise(one.text)} ":
-            return True
-    if not subject or not rest.casefold().startswith(f"{subject.casefold()} "):
-        return False
-    verb = "" if asked["verb"].casefold() in ("do", "does") else f"{asked['verb']} "
-    parsed = parse_sentence(f"{subject} {verb}{rest[len(subject) + 1 :]}", subject=subject)
-    own, other = columns_of(parsed), columns_of(one)
-    return own.words == other.words or bool(own.liked and own.liked == other.liked)
