@@ -195,7 +195,6 @@ def predict_spans(
         kind=shown,
         signals=signals._replace(
             quoted=quoted,
-            short=kind not in _QUOTED,
             # What a quotation denies is said by it: only a span is wrong for it.
             attested=0.0 if named and named.missing else attested if kind == "value" else 1.0,
         ),
@@ -379,8 +378,10 @@ def judged(
     signals, confidence = prediction.signals, prediction.confidence
     if signals is None and confidence is None:
         return prediction
-    if signals is not None and calibration is not None:
-        confidence = calibration.confidence(signals)
+    if signals is not None:
+        signals = signals._replace(kind=prediction.kind, length=len(prediction.short or ""))
+        if calibration is not None:
+            confidence = calibration.confidence(signals)
     if confidence is not None and prediction.outcome is not None:
         # A comparison has a probability of its own: what it looked up was read right.
         confidence = max(confidence, min(1.0, prediction.outcome))
@@ -390,6 +391,7 @@ def judged(
     if promise is None:
         promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
     return prediction._replace(
+        signals=signals,
         confidence=confidence,
         abstained=certainty < threshold,
         promised=prediction.promised and certainty >= promise,
