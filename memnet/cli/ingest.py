@@ -139,8 +139,9 @@ def ingest(
     """Remember files and folders (or standard input, as -).
 
     Documents: the formats below, files without a suffix as text, and .jsonl with
-    {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line. Files
-    of other kinds are counted and skipped, hidden files ignored. Unchanged files cost nothing.
+    {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line; other
+    .tsv are tables. Files of other kinds are counted and skipped, hidden files ignored. Unchanged
+    files cost nothing.
 
     Many passages are first stored with quick vectors: once the counts are printed, questions can be
     asked. Full vectors follow; if interrupted, the next 'memnet ingest' continues.

@@ -19,7 +19,7 @@ from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
-from memnet.reader.passages import RankedSlot, evidence_of, may_hold_rows
+from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
 from memnet.reader.subjects import without_others
@@ -140,21 +140,13 @@ class TextAnswers:
     def _day_said(self, question: Question, prediction: Prediction) -> str | None:
         """The day that the short answer of a message or statement names; None where it is none."""
         short = prediction.short
-        quotes = [
-            one
-            for one in prediction.quotes
-            if one.item.slot.valid_from is not None or question.has_messages
-        ]
-        if short is None or not quotes or not times_in(short, date.today()):
+        if short is None or not times_in(short, date.today()):
             return None
-        for quotation in quotes:
-            place = quotation.text.find(short)
-            if place < 0:
-                continue
-            slot = quotation.item.slot
-            sent = day_sent(self._store, slot)
+        for one in prediction.quotes:
+            slot, place = one.item.slot, one.text.find(short)
+            sent = day_sent(self._store, slot) if place >= 0 else None
             if sent is not None:
-                start = quotation.start + place
+                start = one.start + place
                 return day_said(question.text, slot.text, start, start + len(short), sent)
         return None
 
@@ -212,8 +204,7 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        rows = [item for item in first if may_hold_rows(item.slot.text)]
-        by_cell = read_cells(text, terms, rows, self._passages_of)
+        by_cell = read_cells(text, terms, first, self._passages_of)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)

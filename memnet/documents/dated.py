@@ -125,22 +125,18 @@ def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int]
     things = stems(what.strip().partition(" ")[2], STEM_LETTERS) or asked
     clauses = Clauses(text)
     told = _OF_TELLING.search(what)
-
-    def may_tell(start: int, end: int) -> bool:
-        if sent is None:
-            return _I.search(text, start, end) is not None
-        return bool(told) or (clauses.tense_at(start) < 0 and not times_in(text[start:end], sent))
-
     found = [
         (len(asked & own), -start, end)
         for start, end in item.sentence_spans
-        if may_tell(start, end)
-        and not things.isdisjoint(own := stems(text[start:end], STEM_LETTERS))
+        if not things.isdisjoint(own := stems(text[start:end], STEM_LETTERS))
+        if (
+            _I.search(text, start, end)
+            if sent is None
+            else told or (clauses.tense_at(start) < 0 and not times_in(text[start:end], sent))
+        )
     ]
-    if not found:
-        return None
-    _, start, end = max(found)
-    return -start, end
+    best = max(found, default=None)
+    return None if best is None else (-best[1], best[2])
 
 
 def with_introductions(

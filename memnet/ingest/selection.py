@@ -9,8 +9,10 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from memnet.errors import InputError, Problem
+from memnet.io import decode
 from memnet.loaders.formats import Format, find_format, format_by_name
 from memnet.loaders.signatures import UNKNOWN, skip_reason, why_skipped
+from memnet.loaders.tables.data_tables import SAMPLE, kind_of
 from memnet.storage import DATABASE
 
 
@@ -138,6 +140,8 @@ def bad_link(link: Path, root: Path) -> Problem | None:
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
 CONVERSATION: Final = "conversation"  # the other format of JSON lines
+
+
 _LINES: Final = 3  # that tell a table of data from one of facts
 
 
@@ -173,7 +177,7 @@ def choose_format(
     if suffix == ".jsonl":
         return format_by_name(CONVERSATION) if options.read_as == CONVERSATION else JSON_LINES
     if suffix == ".tsv":
-        return format_by_name("csv") if _is_data_table(head) else FACT_TABLE
+        return format_by_name("csv") if _is_data_table(head, options.facts) else FACT_TABLE
     found = find_format(path.name, head)
     if options.facts and (found is None or found.name == "text"):
         return FACT_TABLE
@@ -190,11 +194,24 @@ def choose_format(
     return found or format_by_name(options.read_as or "text")
 
 
-def _is_data_table(head: bytes) -> bool:
-    """Whether lines of text have columns that are not those of facts, equally many in each."""
-    lines = [line for line in head.split(b"\n")[:_LINES] if line.strip()]
-    tabs = {line.count(b"\t") for line in lines}
-    return len(lines) > 1 and len(tabs) == 1 and tabs.isdisjoint({0, 2})
+def _is_data_table(head: bytes, facts: bool) -> bool:
+    """Whether the first lines of a text between tabs are equally long rows of data, and no facts.
+
+    Of three columns those of data have numbers below a name, or nothing stands twice in those of
+    subjects and relations; but if the user says that it has ``facts``, they are facts.
+    """
+    try:
+        lines = decode(head[: head.rfind(b"\n") + 1] or head).splitlines()
+    except InputError:
+        return False
+    rows = [line.split("\t") for line in lines if line.strip()][:SAMPLE]
+    widths = {*map(len, rows[:_LINES])}
+    if facts or widths != {3} or len(rows) < _LINES:
+        return len(rows) > 1 and len(widths) == 1 and widths.isdisjoint({1, 3})
+    subjects, relations, objects = zip(*(row for row in rows if len(row) == 3), strict=True)
+    first, *below = map(kind_of, objects)
+    distinct = len({*subjects}) == len(subjects) == len({*relations})
+    return distinct or relations[1][:1].isdigit() or (first == "text" and {*below} == {"number"})
 
 
 def measure(paths: Iterable[str | os.PathLike[str]], options: ReadOptions) -> int:

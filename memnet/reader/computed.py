@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.rows import Cell, Row, Table, stem, stems
+from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
 from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
 from memnet.text.english import query_terms
 from memnet.text.names import has_digit
@@ -31,9 +31,13 @@ _LIST = re.compile(
 )
 _FOLD = re.compile(
     r"\b(?:total|sum|altogether|combined|together|in all|overall"
+    r"|(?:how much|what)\b(?=.{1,40}\b(?:we|I|they|you) (?P<spent>spend|spent|pay|paid)\b)"
+    r"|how much(?=.{1,40}\bdid (?:we|I|they|you)\b)"
     r"|(?P<mean>average|(?<=the )mean(?= \w)))\b",
     re.IGNORECASE,
 )
+_IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
 # What is not computed: denials, the second highest, the three highest.
@@ -49,7 +53,7 @@ _BETWEEN = frozenset("the a an all any this that its our their".split())
 _FILLING = stems(
     "all altogether amount any average combined come cost different each every exactly gave get "
     "give given got list make many maximum mean minimum month much number one out overall paid pay "
-    "row sold sum table take together took total two up year"
+    "row sold spend spent sum table take together took total two up year"
 )
 _MIN_EXPLAINED = 0.6  # Share of a question's words
 _MOST_NAMED = 20  # Rows that are named
@@ -72,11 +76,11 @@ _MEASURES = [
         "born built founded established since year opened made bought launched birth day:"
         " young new recent late: old early",
         "time departure arrival start opens closes date day: late: early",
-        "size area population capacity volume: big large: small",
+        "size area population capacity volume diameter: big large: small",
         "width wide breadth: wide broad: narrow",
         "depth deep: deep: shallow",
         "thickness: thick: thin",
-        "temperature warmth °c °f: warm hot: cold cool",
+        "temperature temp warmth °c °f: warm hot: cold cool",
         "power strength w kw watt watts: strong powerful: weak",
     )
 ]
@@ -85,6 +89,14 @@ _MORE = frozenset("high big large great long late".split())
 _LESS = frozenset("low small short little early".split())
 _ADJECTIVES = _MORE.union(_LESS, *(more | less for _, more, less in _MEASURES))
 _OTHERWISE = {"maximum": "highest", "minimum": "lowest", "further": "farer", "furthest": "farest"}
+
+
+def headers_of(word: str) -> list[str]:
+    """What the header of a column says of which "how tall" is asked, or what it weighs or costs."""
+    found = (one for one in _MEASURES if word in one[1] or word in one[0])
+    return [
+        name for one, *_ in found for name in sorted(one) if "day" not in one and name.isalpha()
+    ]
 
 
 class Computed(NamedTuple):
@@ -124,7 +136,8 @@ def operation_of(question: str) -> frozenset[str] | None:
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
-    return frozenset(stem(found[0].casefold()) for found in _FOLD.finditer(question))
+    said = (found[0].casefold() for found in _FOLD.finditer(question))
+    return frozenset(stem(one) for one in said if one not in _IMPLIED)
 
 
 def compute(question: str, tables: Sequence[Table]) -> Computed | None:
@@ -355,7 +368,17 @@ class _Computation:
         """
         asked, table = self.asked, self.table
         rows = table.counted
+        names = {n: one for n, one in enumerate(asked.tokens) if one.name and n not in self._used}
+        period = {
+            n for n, one in names.items() if one.stem in TIMES[0] or _YEAR.fullmatch(one.word)
+        }
+        said = {names[n].stem for n in period}
         for header in (one for one in table.headers if one not in without):
+            days = table.values(header, rows) or {}
+            if period and days and all(value.kind == "day" for value in days.values()):
+                rows = [row for row in days if said <= table.rows[row][header].value]
+                self._used |= period
+                continue
             titled = asked.saying(stems(header)) if header else frozenset[int]()
             full = {
                 row: own
@@ -434,17 +457,26 @@ class _Computation:
     def _folded(self) -> Computed | None:
         """The sum or the mean of a column."""
         table, fold, column = self.table, self.asked.fold, self._named_column(())
-        if column is None and self.asked.saying(stems(table.key or "-")):  # "of all orders"
-            numbers = [one for one in table.measured if self._is_number(one)]
-            column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
-        if column is None or fold is None or len(table.counted) < len(table.rows):
+        if fold is None or len(table.counted) < len(table.rows):
             return None  # a row says its sum
+        own = fold[0].casefold() in _IMPLIED
+        if column is None and (
+            own or self.asked.saying(stems(table.key or "-"))
+        ):  # "of all orders"
+            numbers = [one for one in table.measured if self._is_number(one)]
+            if len(numbers) > 1 and fold["spent"]:
+                numbers = [one for one in numbers if self._sign("expensive", one)]
+            column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
+        if column is None:
+            return None
         header = column.header
         self._used |= column.tokens
         rows = self._filtered({header})
         found = list((table.values(header, rows) or {}).items())
-        if len(found) < 2 or found[0][1].kind != "number":
+        if len(found) < 2 - own or found[0][1].kind != "number":
             return None
+        if own and len(rows) == len(table.rows):
+            return None  # of which?
         result, name = sum((value.amount for _, value in found), Decimal(0)), "sum"
         if fold["mean"]:
             result, name = (

@@ -47,6 +47,7 @@ _OTHER = 8.0
 _STEP = 3.0
 _MANY = ("list", "steps")
 _LABELLED = re.compile(r"[^\W\d_][^:.\n]{0,40}: \S")
+_MAIL_HEAD = re.compile(r"From: [^\n]{0,400}; Date: \d")
 _MAX_CANDIDATES = 3
 
 
@@ -148,8 +149,13 @@ def _quotation(one: AttendedUnit, passages: Sequence[RankedSlot]) -> Quotation:
 def quote(
     kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Quotation, ...]:
-    """The pieces of one passage to show for an answer without a short form, in their order."""
-    own, anchor = _most_attended_passage(attended)
+    """The pieces of one passage to show for an answer without a short form, in their order.
+
+    Who wrote a mail, and when, says nothing of what it says.
+    """
+    texts = [item.slot.text for item in passages]
+    said = [one for one in attended if not _MAIL_HEAD.match(texts[one.passage], one.unit.start)]
+    own, anchor = _most_attended_passage(said or attended)
     return _pieces(kind, own, anchor, passages[own[anchor].passage]) if own else ()
 
 

@@ -1,7 +1,7 @@
 """Rows of tables in the text of slots, and the words of their cells."""
 
 import re
-from calendar import month_name
+from calendar import day_abbr, day_name, month_abbr, month_name
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,6 +15,13 @@ from memnet.text.english import query_terms
 from memnet.text.names import has_digit
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
+_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): (?P<value>[^|]{1,79}(?<![.!?,;:]))")
+_NUMBERED = re.compile(
+    r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
+    r"(?:(?:no\.?|nr\.?|number|№) ?)?(?P<code>(?!(?:1[5-9]|20)\d\d\b)(?=[^\s,;]{0,20}\d)"
+    r"[\w/.-]{1,20}(?: \d{1,6}){0,4})(?=[,;]|$| [–—-] )"
+)
+_SENTENCES = re.compile(r"[^\W_]{4}[.!?](?:\s|$)|[.!?]$", re.MULTILINE)
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
 _CONTEXT = " — "  # Before the header of a table in the title of its later parts
 _LINE = re.compile(r"[^\n]+")
@@ -25,6 +32,11 @@ _INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
 _Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
+_IN_FULL = {
+    short.lower(): name.lower()
+    for short, name in zip((*day_abbr, *month_abbr), (*day_name, *month_name), strict=True)
+    if short
+}
 # Share of the headers of a row that those of a table have if it is one of its rows: in a sheet
 # empty cells have none.
 _OF_TABLE = 0.5
@@ -147,7 +159,7 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
     for item in items:
         text, title = item.slot.text, item.slot.title
-        said = stems("\n".join([title, *captions(text)]))
+        said = titles_of(item)
         header = " | ".join(found[-1][0]).strip() if found else ""
         if header.startswith(title.rpartition(_CONTEXT)[2]):  # which cuts a long one
             title = f"{_CONTEXT}{header}"
@@ -171,7 +183,12 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     ]
 
 
-def captions(text: str) -> Iterator[str]:
+def titles_of(item: RankedSlot) -> frozenset[str]:
+    """Stems of the title of a slot, and of the lines above and below its tables."""
+    return stems("\n".join([item.slot.title, *_captions(item.slot.text)]))
+
+
+def _captions(text: str) -> Iterator[str]:
     """The lines of a text that may say what a table in it is about."""
     for line in text.split("\n"):
         if len(line) <= _MAX_CAPTION and not may_hold_rows(line):
@@ -200,6 +217,33 @@ def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
                 for header, (text, start) in zip(headers, parts, strict=True)
             ]
         offset += len(line) + 1
+
+
+def forms_of(text: str) -> Iterator[list[Cell]]:
+    """The forms in a text: lines such as "Fee: 20 francs", with what stands above and between them.
+
+    A label that stands again begins another form, as on the sheets of several months. A number
+    behind a name, "account no. 7-33", has a label of its own.
+    """
+    cells: list[Cell] = []
+    offset = start = 0  # The first one belongs to the last cell with a label
+    for block in text.split("\n\n"):
+        lines = [] if _SENTENCES.search(block) else block.split("\n")
+        for line in (one for one in lines if not may_hold_rows(one)):
+            found = _LABEL.fullmatch(line)
+            own = [Cell(found["label"], found["value"], *found.span("value"))] if found else []
+            own = own or [Cell("", line, 0, len(line))][: 0 < len(line) <= _MAX_CAPTION]
+            for code in _NUMBERED.finditer(line, own[0].start) if own else ():
+                own.append(Cell(f"{code['label']} number", code["code"], *code.span("code")))
+            place = text.index(line, offset)
+            own = [one._replace(start=one.start + place, end=one.end + place) for one in own]
+            offset = place + len(line)
+            if {one.header for one in own} & {one.header for one in cells if one.header}:
+                yield cells[:start]
+                cells = cells[start:]
+            cells += own
+            start = len(cells) if own and own[-1].header else start
+    yield cells
 
 
 class Piece(NamedTuple):
@@ -270,7 +314,13 @@ def stems(text: str) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """The start of a word without its ending; a number or a code as it is."""
+    """The start of a word without its ending, of "Tue" of Tuesday; a number or a code as it is."""
     if has_digit(word):
         return word
+    word = _IN_FULL.get(word, word)
     return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
+
+
+TIMES = tuple(  # Stems of the names of months, and of days
+    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
+)

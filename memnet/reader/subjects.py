@@ -44,6 +44,13 @@ _MAIL = re.compile(
 )
 _AT_A_TIME = re.compile(r"\d|\b(?:after|before|during|while|when|as|until|since|once|at|by)\b")
 _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\W{0,9}how many (?!people|persons)(?P<thing>\w[\w’'-]{0,30}) "
+    r"(?:do|does|did|is|are|was|were|has|have|had|can|will|must|should)\b",
+    re.IGNORECASE,
+)
+# A number and what there are so many of: "seven lanterns", "40 m of cable"
+_NUMBERED = re.compile(r"\w[\w.,]{0,15} (?:\w{1,3} of )?(?P<thing>[^\W\d][\w-]{2,30})\b")
 _ASKS_FOR_A_DAY = re.compile(r"\W{0,9}when (?:was|were|did)\b", re.IGNORECASE)
 # Cosine of vectors: 25 of 34 pairs of nouns with about the same meaning have more, 31 of 38 pairs
 # of others less.
@@ -86,6 +93,8 @@ def _is_of_another(
             return True
     if prediction.kind != "value" or not prediction.quotes or asks_whether(question):
         return False
+    if _counts_another(question, prediction, encode):
+        return True
     sentence, context = _sentence_and_context(prediction)
     found = _SUBJECT.match(sentence)
     if found is None or _stems(found["words"]) & _stems(prediction.short or ""):
@@ -126,9 +135,26 @@ def _is_of_another(
                     phrase = phrase[:-1]  # a verb
         missing = not _stems(" ".join(phrase)) & said and "of" not in phrase
         if missing and match["phrase"][0].islower() and differs(phrase, own, known):
-            first, second = encode([" ".join(phrase), " ".join(own)])
-            return bool(first @ second < _ALIKE * np.linalg.norm(first) * np.linalg.norm(second))
+            return _differ(encode, " ".join(phrase), " ".join(own))
     return False
+
+
+def _counts_another(question: str, prediction: Prediction, encode: Encode) -> bool:
+    """Whether a number is that of another thing: asked for the forks, it has 30 chairs."""
+    asked, best, quote = _COUNTED.match(question), prediction.candidates[0], prediction.quotes[0]
+    start = (best.start or 0) - quote.item.slot.start
+    given = _NUMBERED.match(quote.item.slot.text, start) if best.start is not None else None
+    if asked is None or given is None or best.evidence != quote.item.slot.id:
+        return False
+    thing, rest = _stems(asked["thing"]), _stems(question[asked.end() :])
+    said = _stems(quote.text)
+    return not thing & said and rest <= said and _differ(encode, asked["thing"], given["thing"])
+
+
+def _differ(encode: Encode, one: str, other: str) -> bool:
+    """Whether two phrases mean different things."""
+    first, second = encode([one, other])
+    return bool(first @ second < _ALIKE * np.linalg.norm(first) * np.linalg.norm(second))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -5,31 +5,34 @@ shares with the question, a cell by its header.
 """
 
 import re
-from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from decimal import Decimal
+from itertools import groupby, product
 from typing import NamedTuple, cast
 
 from memnet.learning.logistic import probability_of, weighted
-from memnet.reader.answers import Prediction
+from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.codes import shape_of
-from memnet.reader.computed import compute, operation_of
-from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.computed import Computed, compute, headers_of, operation_of
+from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
+    TIMES,
     Cell,
     Row,
     Table,
-    captions,
+    forms_of,
     rows_of,
     stem,
     stems,
     tables_of,
+    titles_of,
 )
-from memnet.reader.values import HOW_MANY, with_unit
+from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
+from memnet.text.dates import date_spans
 from memnet.text.english import query_terms
 from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
@@ -48,24 +51,28 @@ _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"\b(?:how (?!many|much)(\w+)|(costs?|weighs?|temperature))\b", re.IGNORECASE
+)
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
-    **dict.fromkeys(("cost", "costs", "expensive", "cheap"), "price"),
-    **dict.fromkeys(("high", "tall"), "height"),
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
-    "deep": "depth",
-    "heavy": "weight",
-    "long": "length",
-    "old": "age",
-    "temperature": "temp",
-    "wide": "width",
 }
+_WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
+_YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
+_LAST = re.compile(
+    r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
+)
+_DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
+_OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
+_TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
 
 class _Asked(NamedTuple):
     weights: dict[str, float]  # Of the stems of the question that the memory has
-    order: dict[str, int]  # All stems of the question, each with its place in it
+    order: dict[str, int]  # Its stems and those of headers that it may mean, each with its place
+    own: frozenset[str]  # Those of its words
     codes: frozenset[str]  # Those with a digit: all of them have to be those of a row
 
     def weight(self, words: frozenset[str]) -> float:
@@ -73,7 +80,7 @@ class _Asked(NamedTuple):
 
     def names(self, cell: Cell) -> bool:
         """Whether the question says all of a cell."""
-        return bool(cell.value) and cell.value <= self.order.keys()
+        return bool(cell.value) and cell.value <= self.own
 
 
 class _Found(NamedTuple):
@@ -103,15 +110,26 @@ def read_cells(
         passages_of: the passages of a slot's source, in their order: at most as many as are given.
     """
     asked = _asked(question, terms)
-    found = _look_up(question, asked, passages)
+    tables = [item for item in passages if may_hold_rows(item.slot.text)]
+    rows = [
+        Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
+    ]
+    whether = asks_whether(question) and not _TELLS.search(question)
+    found = None
+    if not whether:
+        found = _look_up(question, asked, rows) or _entry(question, asked, passages)
+        found = found or _in_forms(question, asked, passages)
     operation, said = operation_of(question), found.said if found else frozenset[str]()
-    answer = Prediction()
+    computed = None
     if operation is not None and not operation & said:
-        answer = _computed(question, passages, passages_of)
+        computed = _computed(question, tables, passages_of)
+    if whether and computed is None:
+        computed = _verdict(question, asked, rows)
+    answer = Prediction() if computed is None else _computed_shown(computed)
     # A row of totals, or a column of "Highest point", says what else is computed.
-    if found is not None and not answer.candidates and (operation is None or operation <= said):
+    if found is not None and computed is None and (operation is None or operation <= said):
         answer = _cell_shown(asked, found)
-    lacking = tuple(_lacking(question, asked, passages))
+    lacking = tuple(_lacking(question, asked, tables))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
@@ -122,7 +140,7 @@ def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
     item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
     said = found.said | stems(item.slot.title) | _ASKING
-    confidence = _confidence(len(said & asked.order.keys()) / len(asked.order), found.named > 0)
+    confidence = _confidence(len(said & asked.own) / len(asked.own), found.named > 0)
     quotes = quote_around(item, start, end)
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
@@ -137,11 +155,35 @@ def _confidence(share: float, named: bool) -> float:
     return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
+def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | None:
+    """Whether what a question says of a row stands in a column of it, or of another row alone."""
+    found: list[tuple[bool, bool, str, Row, Cell]] = []
+    named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
+    states = {
+        (row.item.slot.source, one.header, one.value) for row, cells in named for one in cells
+    }
+    for (row, cells), (source, header, value) in product(named, states):
+        own = next((cell for cell in row.cells if cell.header == header), None)
+        by = [cell for cell in cells if cell is not own]
+        if own is None or not by or row.item.slot.source != source:
+            continue
+        same = own.value == value
+        known = value.union(stems(header or "-"), *(cell.named | cell.value for cell in by))
+        known |= stems(row.item.slot.title) | _ASKING
+        if asked.own <= known and (same or own.value.isdisjoint(value)):
+            found.append((same, by[0] is row.cells[0], by[0].text, row, own))
+    if not found or _OPEN.search(question):
+        return None
+    same, _, text, row, cell = max(found, key=lambda one: one[:2])
+    said = f"{text}: {' '.join(with_unit(cell.header, cell.text))}"
+    return Computed("yes" if same else "no", said, (row,), None, 1.0)
+
+
 def _computed(
     question: str,
     passages: Sequence[RankedSlot],
     passages_of: Callable[[Slot, int], Sequence[Slot]],
-) -> Prediction:
+) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
     tables: list[Table] = []
     own = {item.slot.id: item for item in passages}
@@ -150,9 +192,10 @@ def _computed(
         slots = passages_of(item.slot, _MOST_SLOTS + 1)
         if len(slots) <= _MOST_SLOTS:  # never from a part
             tables += tables_of(own.get(one.id) or replace(item, slot=one) for one in slots)
-    answer = compute(question, tables)
-    if answer is None:
-        return Prediction()
+    return compute(question, tables)
+
+
+def _computed_shown(answer: Computed) -> Prediction:
     quotes = tuple(_first_fitting(answer.rows, _MAX_SHOWN - len(answer.said)))
     candidate = Candidate(text=answer.short, score=answer.explained)
     verdict = answer.cell is None and answer.short in ("yes", "no")
@@ -182,22 +225,71 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
         yield Quotation(row.item, line, end, 0.0)
 
 
-def _look_up(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None:
     """The cell that a question asks for."""
     quantity_of = stems(HOW_MANY.sub("", question)) if HOW_MANY.search(question) else frozenset()
-    rows: list[Row] = []
     found: list[_Found] = []
-    for item in passages:
-        titles = stems("\n".join([item.slot.title, *captions(item.slot.text)]))
-        rows += (own := [Row(item, tuple(one)) for one in rows_of(item.slot.text, item.slot.title)])
+    for _, group in groupby(rows, lambda row: row.item.slot.id):
+        own = list(group)
+        titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
+    found = [one for one in found if _is_of_kind(question, one.cell.text)] or found
     found.sort(key=lambda one: (-one.named, -one.values))
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
     best = found[0].row
     titles = stems(best.item.slot.title)
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
+
+
+def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+    """What stands behind the label that a question asks for, the same on all forms that fit."""
+
+    def preference(cell: Cell) -> tuple[int, bool]:
+        return len(cell.named & asked.order.keys()), cell.named <= asked.order.keys()
+
+    # What is written like a name, a number or a code has to stand on the form.
+    words = [word for word in _WORD.findall(question)[1:] if word[0].isupper() or has_digit(word)]
+    names = frozenset(stem(word.casefold()) for word in words) & asked.own
+    found: list[_Found] = []
+    for item in passages:
+        for cells in forms_of(item.slot.text):
+            first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
+            tied = less and preference(less[0]) == preference(first)
+            if tied or not preference(first)[0] or not _is_of_kind(question, first.text):
+                continue
+            values = stems(item.slot.title).union(*(cell.value for cell in less))
+            said = values.union(*(cell.named for cell in cells))
+            needed = asked.own - (_ASKING - said)
+            if names <= said | _ASKING and len(needed & said) >= _MIN_COVERED * len(needed):
+                found.append(_Found(0, asked.weight(values), Row(item, tuple(cells)), first))
+    fit = [one for one in found if one.values == max(other.values for other in found)]
+    return fit[0] if len({one.cell.text for one in fit}) == 1 else None
+
+
+def _is_of_kind(question: str, text: str) -> bool:
+    """Whether a text can be what a question asks for: a day or time, a name, or an amount."""
+    if _WHEN.match(question):
+        return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
+    numbered = text[0].isdigit()
+    return numbered if HOW_MANY.search(question) else not (numbered and _WHO.search(question))
+
+
+def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+    """The day of the last entry of a list of days, or of the first, that says what is asked."""
+    end = _LAST.match(question)
+    entries: list[tuple[int, Decimal, _Found]] = []
+    for item in passages if end else ():
+        for found in _DATED.finditer(item.slot.text):
+            day, said = value_of(found["day"]), stems(found["what"])
+            known = said | titles_of(item) | _ASKING | stems("first last")
+            if day is not None and day.kind == "day" and asked.own <= known:
+                cells = [Cell("", found[name], *found.span(name)) for name in ("day", "what")]
+                amount = day.amount if end and end["last"] else -day.amount
+                one = _Found(0, 1.0, Row(item, tuple(cells)), cells[0])
+                entries.append((len(asked.own & said), amount, one))
+    return max(entries, key=lambda one: one[:2])[2] if entries else None
 
 
 def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
@@ -260,9 +352,9 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
     words = _WORD.findall(question)
     for number, word in enumerate(words):
         own = stem(word.casefold())
-        if own in held or own in _ASKING or own not in asked.order:
+        if {own, unit_of(word)} & (held | _ASKING) or own not in asked.order:
             continue
-        for times in _TIMES:
+        for times in TIMES:
             if own in times and times & held:
                 return True
         if has_digit(word):
@@ -286,22 +378,26 @@ def _whole(table: Table) -> Iterator[Quotation]:
 
 
 def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
-    words: list[str] = []
+    words, meant = [], []
     for word in query_terms(question):
-        words += [*stems(word), *map(stem, _HEADERS.get(word, "").split())]
+        words += stems(word)
+        meant += map(stem, _HEADERS.get(word, "").split())
+    for found in _MEASURED.findall(question):
+        meant += map(stem, headers_of("".join(found).casefold()))
     if _WHAT_TO_DO.search(question):
-        words += stems("do") | stems("action remedy solution")
+        meant += stems("do") | stems("action remedy solution")
     if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
-        words += [
+        meant += [
             "name",
             *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),
         ]
-    order = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    order = {word: place for place, word in enumerate(dict.fromkeys([*words, *meant]))}
+    own = frozenset(words)
     weights: dict[str, float] = {}
     for term, weight in terms.items():
-        for one in stems(term) & order.keys():  # another is a guess at what is misspelled
+        for one in stems(term) & own:  # another is a guess at what is misspelled
             weights[one] = weights.get(one, 0.0) + weight
-    return _Asked(weights, order, frozenset(filter(has_digit, order)))
+    return _Asked(weights, order, own, frozenset(filter(has_digit, own)))
 
 
 def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
@@ -354,30 +450,27 @@ def _contradicts(asked: _Asked, row: Row, best: Row, titles: frozenset[str]) -> 
 
 
 def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
-    """The number in a row of two cells whose first one names what "how many" is asked of.
+    """The one number in a row whose other cells name what "how many" is asked of.
 
     What the title says, "How many apples are in the apple cake?", names no row. All words of the
     question count, also those that the memory does not have: "How many eggs does a hen lay?"
     """
-    if len(row.cells) != 2 or not asked:
-        return None
-    label, value = row.cells
     title = stems(row.item.slot.title)
-    named = label.value - title
-    known = asked & (label.value | title | label.named | value.named)
-    is_number = any(stem[0].isdigit() for stem in value.value)
-    if named and named <= asked and is_number and len(known) >= _MIN_COVERED * len(asked):
-        return _Found(0, len(named) / len(asked), row, value)
-    return None
+    names = {cell: cell.value - title for cell in row.cells}
+    rest = [cell for cell, name in names.items() if not name or not name <= asked]
+    if len(rest) != 1 or len(names) < 2 or not any(one[0].isdigit() for one in names.pop(rest[0])):
+        return None
+    said = frozenset[str]().union(*names.values())
+    known = asked & said.union(title, *(cell.named for cell in row.cells))
+    if len(known) < _MIN_COVERED * len(asked):
+        return None
+    return _Found(0, len(said) / len(asked), row, rest[0])
 
 
 # Words that ask, and need not stand in a table.
 _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
-    "tell time value we year"
+    "tell time value we year cheap expensive high tall deep heavy long old wide cost "
+    "temperature"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
-# Names of months, and of days.
-_TIMES = tuple(
-    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
-)

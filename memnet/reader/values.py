@@ -29,10 +29,15 @@ _HEADER = re.compile(
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
 _UNITS_ALIKE = {
     "square metre": "m2", "square meter": "m2", "sq m": "m2", "sq. m": "m2", "metre": "m",
-    "meter": "m", "kilo": "kg", "gram": "g", "litre": "l", "liter": "l", "mile": "mi", "hr": "h",
-    "hour": "h", "minute": "min", "second": "s", "sec": "s", "euro": "eur", "€": "eur",
-    "dollar": "usd", "$": "usd", "us$": "usd", "pound": "gbp", "£": "gbp",
+    "meter": "m", "kilometre": "km", "kilometer": "km", "centimetre": "cm", "centimeter": "cm",
+    "millimetre": "mm", "millimeter": "mm", "kilo": "kg", "kilogram": "kg", "tonne": "t",
+    "ton": "t", "gram": "g", "litre": "l", "liter": "l", "gallon": "gal", "mile": "mi",
+    "foot": "ft", "feet": "ft", "inche": "in", "inch": "in", "knot": "kn", "kt": "kn",
+    "celsiu": "°c", "fahrenheit": "°f", "hr": "h", "hour": "h", "minute": "min", "second": "s",
+    "sec": "s", "euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "us$": "usd",
+    "pound": "gbp", "£": "gbp",
 }  # fmt: skip
+UNIT_NAMES = frozenset({*_UNITS_ALIKE.values(), "km/h", "mph"})
 
 ValueKind = Literal["number", "day", "time"]
 

@@ -48,8 +48,17 @@ _JOBS = """Job | Yard | Cost | State
 J-204 | Lunn | 1,140.50 EUR | waiting
 J-205 | Tarn | 380.00 EUR | done
 J-209 | Lunn | 75.00 EUR | waiting"""
+_COSTS = """Day | Payee | What | Euros
+2022-11-02 | Kramer | firewood | 80.00
+2023-01-14 | Kramer | firewood | 92.50
+2023-02-03 | Nowak | paint | 31.20
+2023-03-19 | Lind | firewood | 60.00"""
+_BALLS = """Ball | Diameter (mm) | Holes
+A1 | 12 | 3
+B7 | 40 | 0"""
 _TABLES = {"Ferries": _FERRIES, "Hives of 2023": _HIVES, "Tools": _SHEDS, "Store": _STORES}
-_TABLES |= {"League": _CLUBS, "Harbour": _MOORINGS, "Jobs": _JOBS}
+_TABLES |= {"League": _CLUBS, "Harbour": _MOORINGS, "Jobs": _JOBS, "Costs": _COSTS}
+_TABLES["Balls"] = _BALLS
 
 
 def _in_lines(title: str, table: str) -> list[RankedSlot]:
@@ -119,6 +128,13 @@ _ANSWERS = [
     ("Jobs", "Which jobs are waiting?", "J-204, J-209"),
     ("Jobs", "What is the total of all jobs?", "1,595.50 EUR"),
     ("Jobs", "How many jobs are above 100 EUR?", "2"),
+    ("Costs", "How much did we spend on firewood in 2023?", "152.50"),
+    ("Costs", "What did we pay Kramer in November 2022?", "80.00"),
+    ("Costs", "How much did we spend in 2023?", "183.70"),
+    ("Costs", "How much did we spend on firewood in 2021?", None),
+    ("Costs", "How much did we spend on tiles in 2023?", None),
+    ("Costs", "How much did we spend on Sundays?", None),
+    ("Balls", "Which ball is the smallest?", "A1"),
     ("Harbour", "How many moorings have more than 60 kg?", None),  # no such unit
     ("Harbour", "Which moorings have a crane?", None),
     ("Harbour", "What moorings are there?", None),  # all of them

@@ -17,16 +17,16 @@ from memnet.types import Candidate
 HARBOUR = (
     "The crane lifts 12 t and was built in 1968. The pilot boat lies at pier 4. It was painted by "
     "Ilmar Tamm. Vesna Horak sells the tickets; her dog is called Rex. Dario Pinto has a key to "
-    "the store. My glove size is XL."
+    "the store. My glove size is XL. The store holds 40 barrels and 90 kg of tar."
 )
-ALIKE = [{"hoist", "crane"}]
+ALIKE = [{"hoist", "crane"}, {"casks", "barrels"}]
 
 
 def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     """Unit vectors: the same one for words that mean the same."""
     means = [next((n for n, one in enumerate(ALIKE) if text in one), None) for text in texts]
     rows = [n if one is None else 8 + one for n, one in enumerate(means)]
-    return np.eye(9, dtype=np.float32)[rows]
+    return np.eye(10, dtype=np.float32)[rows]
 
 
 def confidence_left(question: str, short: str, text: str = HARBOUR, title: str = "Notes") -> float:
@@ -55,6 +55,8 @@ def confidence_left(question: str, short: str, text: str = HARBOUR, title: str =
         ("What is my shoe size?", "XL"),
         ("What is the e-mail address of Vesna Horak?", "tickets"),
         ("When was the pilot boat painted?", "Ilmar Tamm"),
+        ("How many anchors does the store hold?", "40"),
+        ("How many anchors does the store hold?", "90 kg"),
     ],
 )
 def test_what_is_said_of_another_subject_does_not_answer(question: str, short: str) -> None:
@@ -72,6 +74,9 @@ def test_what_is_said_of_another_subject_does_not_answer(question: str, short: s
         ("What is my glove size?", "XL"),
         ("Who sells the tickets?", "Vesna Horak"),
         ("How do I change my e-mail address?", "a key"),
+        ("How many barrels does the store hold?", "40"),
+        ("How many casks does the store hold?", "40"),
+        ("How many people work in the store?", "40"),
         ("Is the ferry at pier 4?", "pier 4"),  # the verdict is looked at elsewhere
     ],
 )

@@ -171,6 +171,71 @@ def test_only_the_cell_of_the_named_row_and_column_answers(
     assert found == ([] if answer is None else [answer])
 
 
+_PIERS = {
+    "Stock": "Pier | Goods | Sacks\nold | lime | 14\nold | sand | 3\nnew | lime | 6\n"
+    "new | sand | 21"
+}
+_MEMBERS = {
+    "Club": "Member | Name | State | Room (Tue)\n6601 | Ottavia Brand | paused | 4\n"
+    "6602 | Lech Ek | active | 5\n6603 | Sanna Holm | resigned | 6"
+}
+_SHEETS = {
+    "Osterhof": "".join(
+        f"Riding school\n\nHorse: Sultan, stable no. 7, tag K-{tag}\nReport for {month} 2024\n"
+        f"Lessons: {lessons}\nFarrier: Anselm Vogt\nLast visit: 3 {month} 2024\nFee: {fee} euros\n"
+        for tag, month, lessons, fee in [
+            (1, "March", 18, 75),
+            (1, "April", 22, 75),
+            (1, "May", 9, 90),
+        ]
+    )
+}
+_BOILER = {
+    "Boiler": "Service\n\n- 2021-10-04: descaled\n- 2022-10-11: new burner\n"
+    "- 2023-09-28: descaled, oiled\n- 2024-10-02: swept"
+}
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "answer"),
+    [
+        (_PIERS, "How much lime is on the new pier?", "6"),
+        (_PIERS, "How much sand is on the old pier?", "3"),
+        (_PIERS, "How much lime is on the piers?", None),  # on which of them?
+        (_PIERS, "How much coal is on the old pier?", None),
+        (_MEMBERS, "Is member 6601 active?", "no"),
+        (_MEMBERS, "Is member 6602 active?", "yes"),
+        (_MEMBERS, "Has Sanna Holm resigned?", "yes"),
+        (_MEMBERS, "Is member 6602 happy?", None),
+        (_MEMBERS, "Is member 6604 active?", None),  # no such row
+        (_MEMBERS, "Isn't member 6601 active?", None),
+        (_MEMBERS, "Is member 6601 active or paused?", None),
+        (_MEMBERS, "Can you tell me the state of member 6603?", "resigned"),
+        (_MEMBERS, "What is the Tuesday room of Lech Ek?", "5"),
+        (_SHEETS, "What was the fee for May 2024?", "90 euros"),
+        (_SHEETS, "What was the fee for April?", "75 euros"),
+        (_SHEETS, "How many lessons did Sultan have in March 2024?", "18"),
+        (_SHEETS, "Who is the farrier?", "Anselm Vogt"),
+        (_SHEETS, "What is the tag number of Sultan?", "K-1"),
+        (_SHEETS, "What is Sultan's stable number?", "7"),
+        (_SHEETS, "When was the last visit in April?", "3 April 2024"),
+        (_SHEETS, "What was the fee?", None),  # of which month?
+        (_SHEETS, "What was the fee for June 2024?", None),
+        (_SHEETS, "What was the fee for Bella in May 2024?", None),
+        (_SHEETS, "When was the fee for May 2024 paid?", None),
+        (_SHEETS, "Who is the cook?", None),
+        (_BOILER, "When was the boiler last descaled?", "2023-09-28"),
+        (_BOILER, "When was the boiler first descaled?", "2021-10-04"),
+        (_BOILER, "When was the boiler last serviced?", "2024-10-02"),
+        (_BOILER, "When was the boiler last painted?", None),
+    ],
+)
+def test_what_rows_forms_and_lists_of_days_say(
+    passages: dict[str, str], question: str, answer: str | None
+) -> None:
+    assert _read(question, passages).short == answer
+
+
 @pytest.mark.parametrize("text", ["", " | ", "a | b", "Note: x", ": ; : ", "a | b\nc", "; ; ;"])
 def test_what_is_no_table_has_no_cell(text: str) -> None:
     assert _read("what is a note of b", {"t": text}) == Prediction()

@@ -8,12 +8,11 @@ from xml.etree.ElementTree import Element
 
 from memnet.loaders.document import one_line
 from memnet.loaders.package import attribute, children, integer, local
+from memnet.loaders.tables.data_tables import SAMPLE, header_rows, kind_of
 
 BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")  # that is typed in
 PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
-_NUMERIC = re.compile(r"[\s\d.,:;%$€£¥+\-–−/()]*\d[\s\d.,:;%$€£¥+\-–−/()]*")
 _UNNAMED = re.compile(r"Series ?\d+")  # a series of a chart that nobody named
-_MAX_HEADER = 60  # characters: a longer text names no column
 
 
 class Cell(NamedTuple):
@@ -24,24 +23,18 @@ class Cell(NamedTuple):
 
 
 def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether the first row of a table names its columns.
+    """Whether the first row of a table names its columns: it alone is bold, or reads so.
 
-    It must have a short text in each cell but the corner. What then speaks for it: that it alone
-    is bold, that there are three columns or more, or a column of numbers below a word.
+    Two columns without numbers may be a list of keys and values.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
-    filled = [one_line(cell.text) for cell in rows[0][1:]]
-    if not all(0 < len(text) <= _MAX_HEADER and not _NUMERIC.fullmatch(text) for text in filled):
-        return False
-    if all(cell.bold for cell in rows[0] if cell.text):
-        return not all(cell.bold for cell in rows[1] if cell.text)
-    texts = [[one_line(cell.text) for cell in row] for row in rows[1:]]
-    numbers = any(
-        all(len(row) > column and _NUMERIC.fullmatch(row[column]) for row in texts)
-        for column in range(1, len(rows[0]))
-    )
-    return numbers or (len(filled) > 1 and len(set(filled)) == len(filled))
+    bold = [all(cell.bold for cell in row if cell.text) for row in rows[:2]]
+    texts = [[one_line(cell.text) for cell in row] for row in rows[:SAMPLE]]
+    if bold[0]:
+        return not bold[1]
+    listed = len(rows[0]) == 2 and any(kind_of(row[-1]) == "text" for row in texts[1:])
+    return not listed and header_rows(texts) > 0
 
 
 def drawn_rows(root: Element) -> list[list[str]]:

@@ -38,11 +38,11 @@ def kind_of(text: str) -> Kind:
     return "date" if _DATE.fullmatch(text) else "text"
 
 
-def _header_rows(rows: Sequence[Sequence[str]]) -> int:
+def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
     # Under the names of groups years may stand again: those of the harvest, and of the price.
     grouped = len(rows) > 2 and _groups(rows[0], rows[1])
-    if grouped and _is_header(_names_of(rows[:2], len(rows[0])), rows[2:]):
+    if grouped and _is_header(names_of(rows[:2], len(rows[0])), rows[2:]):
         return 2
     if not _is_header(rows[0], rows[1:]):
         return 0
@@ -74,11 +74,14 @@ def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
     """Whether a row of headers leaves gaps, or repeats itself, where headers below it differ."""
-    gaps = any(below and not above for above, below in zip_longest(upper, lower, fillvalue=""))
-    years: list[str] = []
-    if lower and lower[0] in ("", upper[0]):  # else a row of data begins
-        years = [text for text in lower if _YEAR.fullmatch(text)]
+    gaps = any(below and not above for above, below in zip_longest(upper[1:], lower[1:]))
+    years = [text for text in lower if _YEAR.fullmatch(text)]
+    if lower and lower[0] in ("", upper[0]):
         gaps = gaps or any(map(eq, upper, upper[1:]))
+    else:  # a row of data begins, unless the same years stand below each group
+        gaps = gaps or (not upper[0] and any(map(eq, upper[1:], upper[2:])))
+        if upper[0] or len({*years}) == len(years) or len(years) < len(lower) - 1:
+            years = []
     named = all(
         len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
         for text in upper
@@ -105,7 +108,8 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         series = all(_YEAR.fullmatch(text) or kind_of(text) == "date" for text in periods)
         if not series or len(set(periods)) < len(periods) or kind_of(row[0]) not in ("", "text"):
             return False
-        if len(filled) == len(periods) or len(periods) < 2:
+        corner = not row[0] and any(columns) and kind_of(next(iter(columns[0]), "")) == "text"
+        if (len(filled) == len(periods) and not corner) or len(periods) < 2:
             return False
     if used == 2 and len(below) < _MAX_KEYS and _keys_and_values(row, below):
         return False
@@ -123,7 +127,7 @@ def _keys_and_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool
     return bool(kinds) and max(kinds.values()) < _MOST * kinds.total()
 
 
-def _names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
+def names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
     """The name of each column; of two rows, the upper one goes on over the gaps in it."""
     names = [""] * max([width, *map(len, headers)])
     for number, row in enumerate(headers):
@@ -171,10 +175,10 @@ class TableWriter:
             for line in sample:
                 self._text(line, first_column)
             return
-        count = _header_rows(texts)
+        count = header_rows(texts)
         if count == len(texts):  # that name the columns of nothing
             count = 0
-        names = _names_of(texts[:count], max(map(len, texts)))
+        names = names_of(texts[:count], max(map(len, texts)))
         numbers = {
             first_column + column
             for column in range(len(names))

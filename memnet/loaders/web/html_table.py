@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memnet.loaders.document import DocumentBuilder, one_line
+from memnet.loaders.tables.data_tables import SAMPLE, header_rows, names_of
 from memnet.loaders.web.html_tree import (
     HOLDS_BLOCKS,
     HOLDS_HEADER_CELL,
@@ -95,6 +96,16 @@ class Table:
         )
         headers: list[_Row] = []
         names: dict[int, str] = {}
+        texts = [
+            [cell.text if (cell := row.cells.get(column)) else "" for column in columns]
+            for row in rows[:SAMPLE]
+        ]
+        if len(rows) > 2 and not rows[1].names_columns() and header_rows(texts) == 2:
+            cells = {
+                column: _Cell(name, names_column=True, is_bold=True, repeats=False)
+                for column, name in zip(columns, names_of(texts[:2], len(columns)), strict=True)
+            }
+            rows[:2] = [_Row(cells, True, [*rows[0].links, *rows[1].links])]
         for number, row in enumerate(rows):
             if row.names_columns() or (number == 0 and first_is_header and len(columns) > 1):
                 headers.append(row)

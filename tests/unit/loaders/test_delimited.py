@@ -57,8 +57,18 @@ def test_places_are_the_lines_of_the_file() -> None:
         ("name,size\nGröße,5\n", ["name: Größe; size: 5"]),
         ('size,in\nx,"5\n' + "y,6\n" * 60, ['size: x; in: "5'] + ["size: y; in: 6"] * 60),
         ("a;b\n1,5;2\n2,5;3\n", ["a: 1,5; b: 2", "a: 2,5; b: 3"]),
+        (",2021,2022\nDell,3,4\n", ["Dell; 2021: 3; 2022: 4"]),
+        (
+            ",Ann,Bo\nMon,late,off\nTue,off,late\n",
+            ["Mon; Ann: late; Bo: off", "Tue; Ann: off; Bo: late"],
+        ),
+        (
+            ",Rent,Rent,Wage,Wage\nPort,2021,2022,2021,2022\nDell,1,2,3,4\n",
+            ["Port: Dell; Rent 2021: 1; Rent 2022: 2; Wage 2021: 3; Wage 2022: 4"],
+        ),
+        ("1850,1,1850\n1851,2,7\n", ["1850 | 1 | 1850", "1851 | 2 | 7"]),
     ],
-)
+)  # fmt: skip
 def test_headers_ragged_rows_and_lost_quotes(text: str, found: list[str]) -> None:
     assert rows(text) == found
 
@@ -75,12 +85,19 @@ def test_western_encodings_are_read() -> None:
         ("a\tb\tc\td\n1\t2\t3\t4\n", True),
         ("a\tb\tc\td\nx\ty\tz\nx\ty\tz\nx\ty\tz\n", False),
         ("Kestle | harbour of | Orre\n", False),
+        ("Tree\tAge\tStands in\nYew\t800\tyard\nElm\t45\tlane\n", True),
+        ("Child\tHouse\tAnimal\nRuta\tHill\totter\nEmin\tMill\theron\n", True),
+        ("Boat\tRig\tLength\nTern\tketch\t9\nSkua\tketch\t11\n", True),
+        ("Orre\tmade of\toak\nOrre\tbuilt by\tAnn\nPetrel\tlies in\tEly\n", False),
+        ("Ann\tborn in\t1901\nBo\tborn in\t1920\nCy\tborn in\t1931\n", False),
         ("", False),
     ],
 )
 def test_tables_of_data_are_told_from_those_of_facts(text: str, table: bool) -> None:
     chosen = choose_format(Path("a.tsv"), ReadOptions(), text.encode())
     assert (chosen is not FACT_TABLE) == table
+    said = choose_format(Path("a.tsv"), ReadOptions(facts=True), text.encode())
+    assert (said is not FACT_TABLE) == (table and text.split("\n")[0].count("\t") != 2)
 
 
 def test_what_can_not_be_read_is_named() -> None:

@@ -195,6 +195,13 @@ def test_bold_first_row_is_the_header() -> None:
     assert found == [("header", 0, "A | B"), ("row", 0, "1 | 2")]
 
 
+def test_a_second_row_of_headers_stands_below_groups() -> None:
+    upper, lower = "<th>Ward<th>Day<th><th>Night<th>", "<td><td>Beds<td>Cots<td>Beds<td>Cots"
+    data = "<tr><td>East<td>1<td>2<td>3<td>4<tr><td>West<td>5<td>6<td>7<td>8"
+    found = text(f"<table><tr>{upper}<tr>{lower}{data}</table>")
+    assert found.startswith("Ward | Day Beds | Day Cots | Night Beds | Night Cots\nEast | 1 |")
+
+
 def test_layouts_are_no_tables() -> None:
     layout = "<table><tr><td><h2>Left</h2><p>a</p></td><td><p>b</p></td></tr></table>"
     assert blocks(layout) == [("heading", 2, "Left"), ("paragraph", 0, "a"), ("paragraph", 0, "b")]

@@ -143,6 +143,12 @@ def test_list_items() -> None:
     ]
 
 
+def test_labelled_lines_of_a_form_stay_lines() -> None:
+    form = ["Riding school of Osterhof", "Horse: Sultan, bay gelding", "Fee: 75 euros"]
+    found = blocks(read(prose(Page().lines(72, 700, form), 600)), "paragraph")
+    assert found == ["\n".join(form), " ".join(PROSE)]
+
+
 def test_code_keeps_its_lines_and_indents() -> None:
     page = prose(Page())
     code = ["def tide(hour):", "    if hour > 12:", "        return 3", "", "    return  1"]
