@@ -23,7 +23,8 @@ def main() -> None:
     """Print a line for each part."""
     counts: dict[str, Counter[str]] = {}
     for part, question, text, right in _pairs():
-        said = {True: "yes", False: "no", None: ""}[restates(question, text)]
+        restated = restates(question, text)
+        said = ("yes" if restated.yes else "no") if restated is not None and restated.sure else ""
         counted = counts.setdefault(part, Counter())
         counted["pairs"] += 1
         counted["with a verdict"] += bool(right)

@@ -18,6 +18,7 @@ from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
+from memnet.text.restated import is_opposed, names_other_times, restates
 
 _WHETHER = re.compile(
     r"(?P<verb>do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)"
@@ -94,25 +95,24 @@ def decided(
     """
     if when := _WHEN.match(question.strip()):
         return _timed(when, told, reading, moment)
+    if not asks_whether(question):
+        return reading
     asked = _WHETHER.match(question.strip())
-    if asked is None or times_in(question, local_time(moment).date()):
-        return reading
-    now = asked["verb"].casefold() in ("do", "does", "is", "are", "am")
-    ended = {
-        index
-        for index, one in enumerate(told)
-        if now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
-    }
-    found = {
-        index: columns_of(one).negative or index in ended
-        for index, one in enumerate(told)
-        if (one.valid_until is None or one.valid_until > moment or _was_over(one) or index in ended)
-        and one.certainty in ("is", "was")
-        and _says(asked, one)
-    }
+    now = asked is not None and asked["verb"].casefold() in ("do", "does", "is", "are", "am")
+    found: dict[int, bool] = {}
+    for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
+        ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
+        holds = one.valid_until is None or one.valid_until > moment or _was_over(one)
+        if not (holds or ended) or one.certainty not in ("is", "was"):
+            continue
+        said = restates(question, one.text, one.subject) if one.speaker is None else None
+        if said is not None and said.sure:
+            found[index] = said.yes and not ended
+        elif asked is not None and _says(asked, one):
+            found[index] = not (columns_of(one).negative or ended)
     if len(set(found.values())) != 1:
-        return reading
-    return _of_form("no" if next(iter(found.values())) else "yes", reading, max(found))
+        return _with_ground(question, told, reading)
+    return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
 
 
 def as_when(question: str) -> str:
@@ -149,6 +149,17 @@ def _of_form(form: AnswerForm, reading: StatementReading, needed: int) -> Statem
     forms = {**dict.fromkeys(FORMS, 0.0), form: 1.0}
     relevance = tuple(float(index == needed) for index in range(len(reading.relevance)))
     return reading._replace(forms=forms, relevance=relevance)
+
+
+def _with_ground(
+    question: str, told: Sequence[Told], reading: StatementReading
+) -> StatementReading:
+    """A reading without "yes" by the opposite of what is asked, or a verdict by another day."""
+    text = told[int(np.argmax(reading.relevance))].text
+    given = reading.form in ("yes", "no") and names_other_times(question, text)
+    if given or (reading.form == "yes" and is_opposed(question, text)):
+        return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
+    return reading
 
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:

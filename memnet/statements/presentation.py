@@ -1,5 +1,6 @@
 """From what was read of statements to an answer: without what has ended, with quotes and hops."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, Sl
 
 NONE = 0.6  # Probability of "none" above which no answer is given
 _MAX_SHOWN = 3
+_JOINT = re.compile(r"[,;]|\b(?:and|but|or)\b", re.IGNORECASE)  # Joins two clauses
 _OTHER_SIDE = 0.1  # Min. relevance of a further side of a conflict
 # Question about the two sides of a conflict.
 ASKED_BACK = "These contradict each other; which of them is right?"
@@ -84,8 +86,13 @@ def answer_of(
 def with_contradiction(found: FoundStatements, reading: StatementReading) -> StatementReading:
     """A reading whose answer is contradicted by another statement that was told, as a conflict.
 
-    The write controller has noted which statements can't both hold; both must still hold.
+    The write controller has noted which statements can't both hold; both must still hold. What one
+    statement of one clause says contradicts nothing.
     """
+    needed = _needed(reading)
+    single = len(needed) == 1 and _JOINT.search(found.told[needed[0]].text) is None
+    if reading.form == "conflict" and single:
+        reading = reading._replace(forms={**reading.forms, "conflict": 0.0})
     if reading.form != "value" or not reading.pieces:
         return reading
     best = found.told[reading.pieces[0].statement]

@@ -1,97 +1,467 @@
 """Whether a text says again what a question asks for yes or no, or its opposite."""
 
 import re
-from functools import cache
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from memnet.text.english import query_terms
+from memnet.text.english import units
 
-_DENIES = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE
+_AUXILIARY = re.compile(
+    r"(?:(?:and|but|so) )?(?P<verb>is|are|am|was|were|do|does|did|has|have|had|can|may|must|should|"
+    r"will) (?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
 )
-_DENYING = frozenset(
-    "not no never none nobody nothing neither nor without cannot isn aren don doesn wasn weren "
-    "didn hasn haven hadn won can t".split()
+# Written in one way before words are compared.
+_SPELLED = tuple(
+    (re.compile(pattern, re.IGNORECASE), written)
+    for pattern, written in (
+        (r"[’`]", "'"),
+        (r"\bcan(?:not|'t)\b", "can not"),
+        (r"\bmust not\b|(?:^\W{0,4}|(?<=[.;:] ))(?:do not|don't|never)\b", "may not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\b(it|he|she|there|that)'s\b", r"\1 is"),
+        (r"'s\b", ""),
+        (r"\bnot only\b", ""),
+        (r",? but also\b|\bas well as\b", " and"),
+        (r"\bno (?:longer|more)\b|\bno ?one\b|\b(?:nobody|nothing|none|never)\b", "not"),
+        (r"\b(?:have|has|had) to\b", "must"),
+        (r"\b(?:have|has) (not )?been\b", r"\1been"),
+        (r"\bonly\b(.{0,60}?)\bwith\b", r"may not\1without"),  # "only with an adult"
+        (r"\b(?:switched|turned) (?=on\b|off\b)", ""),
+        (r"\bout of (?:order|service|use)\b", "broken"),
+        (r"\b(?:(?:served|carried|offered|provided) )?(?:free of charge|for free)", "free"),
+        (r"\bcosts? (?:anything|money|\W?\d[\d.,]{0,9}\W?(?: ?[a-z]{1,9}\b)?)", "costs"),
+        (r"\bcosts an? [a-z]{1,9}", "costs"),
+    )
 )
+_WORD = re.compile(r"[^\W_]+(?:[.,:/][^\W_]+)*")
+_DENYING = frozenset("not no neither nor".split())
+# Words of the same modality count as one; the second ones deny it.
+_MODAL = {
+    word: (modal, denies)
+    for modal, denies, words in (
+        ("may", 0, "can may allow permit possible ok okay welcom allowabl permissibl"),
+        ("may", 1, "forbid prohibit ban impossibl"),
+        ("must", 0, "must need requir necessary compulsory obligatory mandatory"),
+        ("must", 1, "optional voluntary unnecessary"),
+    )
+    for word in words.split()
+}
+_LEFT_OUT = frozenset(
+    "a an the this these those there is are am was were be been being do does did will should also "
+    "still ever now really currently already yet any anymore anybody anyone anything here own just "
+    "very fully completely strictly permanently always please again all every each both".split()
+)
+_PRONOUNS = frozenset("it they he she this".split())
+_ANYBODY = frozenset("i you we one people my your our".split())
+# What "the object" and the like stand for is named by the heading.
+_THINGS = frozenset(
+    "object item thing device machine unit room building place house venue site product app "
+    "program service animal vehicle".split()
+)
+_LIGHT = frozenset("use bring keep hav".split())  # "May I use a drone?": "Drones are forbidden."
+_OF_MODALS = frozenset("to for of it if".split())
+_PREPOSITIONS = frozenset(
+    "in on at to from with by for of near under over into onto inside outside behind without about "
+    "than as through between off out up down".split()
+)
+# After these a clause says more than is asked; times and conditions say less.
+_PLACED = frozenset("in at to near from on".split())
+_TIMES = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|"
+    r"august|september|october|november|december|spring|summer|autumn|winter|morning|noon|evening|"
+    r"night|midnight|dawn|dusk|weekends?|weekdays?|holidays?|day|week|month|year|hours?)\b",
+    re.IGNORECASE,
+)
+_NOT_ASKED = re.compile(r"\b(?:not|or|how|what)\b", re.IGNORECASE)
 # What limits or shifts a statement: question and clause have to have the same of these.
 _LIMITS = re.compile(
-    r"\b(?:except|unless|only|hardly|until|used to|former|formerly|no longer|if|but|instead|than|"
-    r"apart|once|some|may|maybe|almost|nearly|all|every|most|or|planned|still|yet|again|always|was|"
-    r"were|had|will|would)\b",
+    r"\b(?:without|lacks?|stopped|ceased|dropped|out of|except|unless|only|hardly|rarely|seldom|"
+    r"until|used to|former|formerly|if|when|before|after|instead|than|apart|once|some|might|maybe|"
+    r"perhaps|almost|nearly|all|every|each|most|many|few|both|half|either|or|planned|was|were|had|"
+    r"will|would|should|says?|said|thinks?|too)\b",
     re.IGNORECASE,
 )
-# Of these, those that a clause may have more: what is so in all rooms is so.
-_WIDER = frozenset("all every always".split())
-_CLAUSE = re.compile(
-    r"\n|[.;:!?,]\s|\s(?:but|while|whereas|although|though|and|because|so|before|after|when|if|which|"
-    r"who|that)\s",
+_WIDER = frozenset("all every each both".split())  # what is so in all rooms is so
+_BREAK = re.compile(
+    r"(?:[,;:()]\s*|\s[-–—]\s|\s(?=(?:but|while|whereas|although|though|because|so)\s))"
+    r"(?:(?:but|and|while|whereas|although|though|because|so)\s)?",
     re.IGNORECASE,
 )
-_ENDING = re.compile(r"(?:ing|ied|ies|ed|es|s|e|y)$")
-_SKIPPED = frozenset("also there still ever now really own have get got my our".split())
-_WORD = re.compile(r"\w+")
-_NEGATING = ("un", "in", "non", "dis", "im", "ir", "il")
-_SHORT = 4  # Letters of words that are compared whole
+_CONDITION = re.compile(
+    r"\W*(?:if|unless|when|until|except|provided|as long|only|before|after|which|who|that)\b",
+    re.IGNORECASE,
+)
+_MAX_SHARED = 300  # Characters of a clause that is taken apart at each "and"
+_AND = re.compile(r"\s(?:and|or)\s", re.IGNORECASE)
+_BARE_DENIAL = re.compile(r"(?:not|no) (?!.*\b(?:is|are|was|were|can|may|has|have)\b)", re.I)
+_CUT_DENIAL = re.compile(r" (?:is|are|was|were|do|does|did|can|may|has|have) not$", re.IGNORECASE)
+_SUBJECT_END = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|can|may|must|will|has|have|had|in|on|at|of|for|from|with)\b",
+    re.IGNORECASE,
+)
+_NO_ENDINGS = ("ss", "us", "is", "eed")
+_VOWEL = re.compile("[aeiouy]")
+_VERB = re.compile(r"\b(?:is|are|was|were|can|may|has|have)\b(?! not\b)", re.IGNORECASE)
+_PREFIXES = ("un", "in", "non", "dis", "im", "ir", "il")
+_SHORTEST = 3  # Letters of a stem that a prefix denies
+# Not the opposites of "cover", "form" and so on.
+_NO_OPPOSITES = frozenset(
+    "discover display discount discharg inform instal instruct invent insur import impres improv "
+    "impart indeed insid interest increas disast diseas distract dispos".split()
+)
+_IRREGULAR = {
+    form: verb
+    for verbs in (
+        "begin began begun, die died, lie lied, use used, break broke broken, bring brought, "
+        "build built, buy bought, catch caught, choose chose chosen, come came, draw drew "
+        "drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed "
+        "fed, find found, fly flew flown, forbid forbade forbidden, forget forgot forgotten, "
+        "freeze froze frozen, get got gotten, give gave given, go went gone, grow grew grown, "
+        "have had, hear heard, hide hid hidden, hold held, keep kept, know knew known, lead "
+        "led, leave left, lend lent, lose lost, make made, mean meant, meet met, pay paid, "
+        "ride rode ridden, ring rang rung, run ran, say said, see saw seen, sell sold, send "
+        "sent, shake shook shaken, sing sang sung, sink sank sunk, sit sat, sleep slept, "
+        "speak spoke spoken, spend spent, stand stood, steal stole stolen, swim swam swum, "
+        "take took taken, teach taught, tell told, think thought, throw threw thrown, wear "
+        "wore worn, win won, write wrote written"
+    ).split(",")
+    for verb, *forms in (verbs.split(),)
+    for form in forms
+} | {"has": "have", "dying": "die", "going": "go", "lying": "lie", "using": "use"}
 
 
-def restates(question: str, text: str) -> bool | None:
-    """True where a clause of a text affirms a question for yes or no in its own words.
+class Restated(NamedTuple):
+    """What a text says to a question."""
 
-    False where it denies it, by a word such as "not" on one side alone or by an antonym. None where
-    no clause has all words of the question, or one has others that limit what it says.
+    yes: bool
+    sure: bool  # Whether in the question's own words, and no others
+
+
+class _Frame(NamedTuple):
+    """What a question or a clause says, as far as it is compared."""
+
+    words: tuple[str, ...]  # Stems of content words and prepositions
+    modal: str  # "may", "must", "" or "both", which is not compared
+    denials: int
+    agent: int  # How many of the words stand before "allowed to"
+    pronoun: bool  # Whether it is about "it" or "they"
+    tokens: tuple[str, ...]
+    past: frozenset[str]  # Words that may be verbs in the past, without an auxiliary before them
+
+
+def restates(question: str, text: str, title: str = "", before: str = "") -> Restated | None:
+    """What a clause of a text says to a question for yes or no; None for none, or two that differ.
+
+    It is sure where both have the same words in the same order, however inflected, but for a denial
+    or one pair of opposites. Of what the clause leaves out the ``title`` may name the rest, or the
+    sentence ``before`` what a pronoun stands for. Otherwise the clause has more words, or others.
     """
-    asked = _stems(question)
-    for clause in _CLAUSE.split(text) if asked else ():
-        said = _stems(clause)
-        missing = [word for word in asked if word not in said]
-        if len(missing) > 1 or not _same_limits(question, clause):
+    asked = _AUXILIARY.fullmatch(_spelled(question).strip(" ?!.\"'"))
+    if asked is None or _NOT_ASKED.search(asked["rest"]):
+        return None
+    verb = asked["verb"].casefold()
+    frame = _frame(asked.group() if _stem(verb) in _MODAL else asked["rest"])
+    found: set[Restated] = set()
+    named = frozenset(_frame(_spelled(title)).words)
+    previous = [before[one.start : one.end] for one in units(before)][-3:]
+    for unit in units(text):
+        sentence = text[unit.start : unit.end]
+        for clause in _clauses(_spelled(sentence)):
+            if _same_limits(asked.group(), clause):
+                said = _compared(verb, frame, clause, named, previous)
+                found |= set() if said is None else {said}
+        previous.append(sentence)
+    found = {one for one in found if one.sure} or found
+    return found.pop() if len(found) == 1 else None
+
+
+def is_opposed(question: str, text: str) -> bool:
+    """Whether a clause of a text has an opposite of a word of a question, and another of its words.
+
+    Such a text is no ground for yes.
+    """
+    asked = set(_frame(_spelled(question)).words)
+    return any(
+        asked & said and any(_kind(one, other) for one in asked - said for other in said - asked)
+        for clause in _all_clauses(text)
+        if _same_limits(question, clause)
+        for said in (set(_frame(clause).words),)
+    )
+
+
+def names_all(question: str, text: str, title: str) -> bool:
+    """Whether a clause of a text and its title have all words of a question but prepositions.
+
+    Any other text is no ground for no.
+    """
+    asked, named = (set(_frame(_spelled(one)).words) for one in (question, title))
+    asked -= named | _PREPOSITIONS
+    return any(asked <= set(_frame(clause).words) for clause in _all_clauses(text))
+
+
+def names_other_times(question: str, text: str) -> bool:
+    """Whether a question names days, months or times of the day, and a text only others."""
+    asked, said = (
+        {time.casefold().removesuffix("s") for time in _TIMES.findall(one)}
+        for one in (question, text)
+    )
+    return bool(asked and said) and not asked & said
+
+
+@lru_cache(1000)  # The same few sentences are compared for each question
+def _spelled(text: str) -> str:
+    for pattern, written in _SPELLED:
+        text = pattern.sub(written, text)
+    return text
+
+
+def _all_clauses(text: str) -> Iterator[str]:
+    for unit in units(text):
+        yield from _clauses(_spelled(text[unit.start : unit.end]))
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """What a sentence says, clause by clause, each with what it shares with the one before."""
+    parts = [part.strip() for part in _BREAK.split(sentence)]
+    last = ""
+    for part, following in pairwise([*parts, ""]):
+        if not part or _CONDITION.match(part):
+            last = ""
             continue
-        opposite = [
-            word
-            for word in missing
-            if _is_predicate(word, question)
-            and any(_are_opposite(word, other) for other in said if other not in asked)
-        ]
-        if opposite == missing:
-            denials = len(_DENIES.findall(question)) + len(_DENIES.findall(clause))
-            return (denials + len(opposite)) % 2 == 0
-    return None
+        if _CONDITION.match(following):
+            last = ""
+            continue
+        cut = _CUT_DENIAL.search(part.rstrip(" .!"))
+        if last and _BARE_DENIAL.match(part):
+            yield f"{last}\0{part}"  # "but not B"
+        elif last and cut and (verb := _VERB.search(last)):
+            yield f"{part[: cut.start()]} not {last[verb.start() :]}"  # "B is not"
+        else:
+            yield from _with_shared(part)
+            last = part
 
 
-def _stems(text: str) -> list[str]:
-    return [_stem(word) for word in query_terms(text) if word not in _SKIPPED | _DENYING]
+def _with_shared(clause: str) -> Iterator[str]:
+    """A clause, and each side of "and" with what it shares with the other."""
+    yield clause
+    if len(clause) > _MAX_SHARED:
+        return
+    for joint in _AND.finditer(clause):
+        left, right = clause[: joint.start()], clause[joint.end() :]
+        yield left
+        yield right
+        yield f"{left.rpartition(' ')[0]} {right}"  # "runs on A and B"
+        verb = _VERB.search(left)
+        if verb is None:
+            yield f"{left} {right.partition(' ')[2]}"  # "A and B can be rented"
+        else:
+            yield f"{left[: verb.start()]} {right}"  # "A is cold and runs for an hour"
 
 
-def _stem(word: str) -> str:
-    return _ENDING.sub("", word) if len(word) > _SHORT else word
+@lru_cache(4000)
+def _frame(text: str) -> _Frame:
+    words: list[str] = []
+    modal, denials, agent, pronoun, helped = "", 0, 0, False, False
+    past: set[str] = set()
+    tokens = [one.casefold() for one in _WORD.findall(text)]
+    for place, token in enumerate(tokens):
+        stem = _stem(token)
+        if token in _DENYING:
+            denials += 1
+        elif stem in _MODAL and tokens[max(0, place - 1)] not in _PREPOSITIONS:  # not "in May"
+            said, denies = _MODAL[stem]
+            modal = said if modal in ("", said) else "both"
+            denials += denies
+            helped = True
+            if tokens[place + 1 : place + 2] == ["to"]:
+                agent = len(words)
+        elif token in _PRONOUNS:
+            pronoun = pronoun or not words
+        elif token in _LEFT_OUT or token in _ANYBODY:
+            helped = helped or token in ("is", "are", "am", "was", "were", "did", "do", "does")
+        else:
+            is_past = token in _IRREGULAR or token.endswith("ed")
+            if is_past and not helped and stem != token and not token.endswith(("ing", "has")):
+                past.add(token)
+            helped = helped or stem == "hav"
+            words.append(stem)
+    for place, word in enumerate(words):
+        if place > 1 and (word == "by" or (word == "in" and words[place - 1] == "includ")):
+            words = [*words[place + 1 :], words[place - 1], *words[: place - 1]]  # by whom it is
+            break
+    if modal:
+        kept = [(word, at < agent) for at, word in enumerate(words) if word not in _OF_MODALS]
+        words, agent = [word for word, _ in kept], sum(before for _, before in kept)
+    return _Frame(tuple(words), modal, denials, agent, pronoun, tuple(tokens), frozenset(past))
 
 
 def _same_limits(question: str, clause: str) -> bool:
     asked, said = (set(_LIMITS.findall(text.casefold())) for text in (question, clause))
-    return asked <= said and said - asked <= _WIDER
+    if re.search(r"\bbeen\b", clause):
+        asked -= {"was", "were"}
+    return asked - _WIDER <= said and said - asked <= _WIDER and asked & _WIDER <= said
 
 
-def _is_predicate(stem: str, question: str) -> bool:
-    """Whether a word of a question is no attribute: what is not at the east gate may be at both."""
-    words = _WORD.findall(question.casefold())
-    content = set(query_terms(question))
-    following = [*words[1:], ""]
-    return any(
-        _stem(word) == stem and after not in content
-        for word, after in zip(words, following, strict=True)
+def _compared(
+    verb: str, asked: _Frame, clause: str, named: frozenset[str], previous: Sequence[str]
+) -> Restated | None:
+    """What a clause says to a question that begins with ``verb``."""
+    whole, _, piece = clause.partition("\0")
+    said = _frame(whole)
+    if said.modal != asked.modal or said.modal == "both" or not asked.words:
+        return None
+    if piece:
+        part = set(_frame(piece).words)
+        known = part | set(said.words) | named
+        held = not part - _PREPOSITIONS or not part <= set(asked.words) <= known
+        return None if held or said.denials else Restated(asked.denials % 2 == 1, sure=True)
+    past = said.past - set(asked.tokens)
+    over = past or ("been" in said.tokens and "been" not in asked.tokens)
+    if over and verb in ("do", "does", "is", "are"):
+        return None
+    if said.denials > 1 or (verb == "did" and not past and " did " not in clause):
+        return None
+    if verb in ("has", "have", "had"):
+        said = said._replace(words=tuple(word for word in said.words if word != "hav"))
+    denied = (asked.denials + said.denials) % 2 == 1
+    over = verb in ("did", "was", "were", "has", "have")
+    somewhere = asked.modal and not {"there", "here"}.isdisjoint(asked.tokens[1:])
+    for words, others in _alignments(asked, said, denied, named, previous):
+        same = _same(words, others, verb, asked.modal)
+        if same is not None:
+            return Restated(same != denied, sure=True)
+        if denied or (asked.modal and not somewhere) or (_TIMES.search(clause) and not over):
+            continue
+        for place, word in enumerate(others):
+            ends = place and word in (_PREPOSITIONS if over else _PLACED)
+            if ends and _same(words, others[:place], verb, asked.modal):
+                return Restated(yes=True, sure=True)
+    if (asked.denials and not asked.modal) or "than" in said.tokens:
+        return None
+    missing = set(asked.words) - set(said.words) - _PREPOSITIONS - {"hav"}
+    extra = set(said.words) - set(asked.words)
+    opposite = any(_is_denied(one, other, asked.words, verb) for one in missing for other in extra)
+    if len(missing) > opposite:
+        return None
+    return Restated(denied == opposite, sure=False)
+
+
+def _alignments(
+    asked: _Frame, said: _Frame, denied: bool, named: frozenset[str], previous: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Words of a question and a clause that have to be the same."""
+    words, others = asked.words, said.words
+    yield words, others
+    for place, word in enumerate(others):
+        if word in ("hav", "contain") and asked.tokens[0] == "there":  # "The inn has a sauna."
+            for preposition in _PLACED.intersection(words):
+                yield words, (*others[place + 1 :], preposition, *others[:place])
+    if asked.modal:
+        yield tuple(one for one in words if one in others or one not in _LIGHT), others
+        if asked.modal == "may" and denied and asked.agent:  # What nobody may, visitors may not.
+            yield words[asked.agent :], others
+    if said.pronoun or (others and others[0] in _THINGS):
+        rest = others if said.pronoun else others[1:]
+        meant = _meant(named, previous)
+        for count in range(not asked.pronoun, len(words)):
+            if meant.issuperset(words[:count]):
+                yield words[count:], rest
+    if asked.pronoun:
+        for count in range(1, len(others)):
+            if named.issuperset(others[:count]):
+                yield words, others[count:]
+    rest = tuple(one for one in words if one in others or one not in named)
+    while rest and rest[-1] in _PREPOSITIONS and rest[-1] not in others:
+        rest = rest[:-1]
+    if len(rest) < len(words) and (len(rest) > 1 or asked.modal):
+        yield rest, others
+
+
+def _meant(named: frozenset[str], previous: Sequence[str]) -> frozenset[str]:
+    """Words of what a pronoun stands for: the subject of the sentence before, or of the heading."""
+    for sentence in reversed(previous):
+        subject = _frame(_SUBJECT_END.split(_spelled(sentence), maxsplit=1)[0])
+        if not subject.pronoun and subject.words and subject.words[0] not in _THINGS:
+            return frozenset(subject.words)
+    return named
+
+
+def _same(words: Sequence[str], others: Sequence[str], verb: str, modal: str) -> bool | None:
+    """True for the same words in the same order, but for what is put first; False for opposites."""
+    missing, extra = Counter(words) - Counter(others), Counter(others) - Counter(words)
+    if not words or len(words) != len(others) or missing.total() > 1:
+        return None
+    if not missing:
+        return True if modal or _is_turned(words, others) else None
+    [one], [other] = missing, extra
+    replaced = [one if word == other else word for word in others]
+    if modal or not _is_turned(words, replaced):
+        return None
+    return False if _is_denied(one, other, words, verb) else None
+
+
+def _is_denied(one: str, other: str, words: Sequence[str], verb: str) -> bool:
+    """Whether a word among those of a question is denied by its opposite in a clause."""
+    kind = _kind(one, other)
+    if kind != "states":
+        return kind == "excluding"
+    place = words.index(one)
+    before, after = words[:place][-1:], words[place + 1 : place + 2]
+    is_named = bool(before) and _PREPOSITIONS.issuperset(before)  # "on the left"
+    return (
+        verb in ("is", "are", "was", "were")
+        and not is_named
+        and _PREPOSITIONS.issuperset(after)  # not "the left door"
     )
 
 
-def _are_opposite(stem: str, other: str) -> bool:
-    pair = (stem, other) if stem < other else (other, stem)
-    short, long = sorted((stem, other), key=len)
-    negated = len(short) >= _SHORT and any(long == _stem(one + short) for one in _NEGATING)
-    return negated or pair in _antonyms()
+def _is_turned(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether some words are others from another place on, round in a circle."""
+    twice = [*others, *others]
+    return any(twice[at : at + len(words)] == [*words] for at in range(len(words)))
+
+
+@lru_cache(4000)
+def _stem(word: str) -> str:
+    """A word without its endings: "carried" and "carries" as "carry"."""
+    word = _IRREGULAR.get(word, word)
+    if len(word) > 4 and word.endswith(("ies", "ied")):
+        return f"{word[:-3]}y"
+    for ending in ("ing", "ed", "s"):
+        short = word.removesuffix(ending)
+        is_ending = short != word and len(short) > 2 and not word.endswith(_NO_ENDINGS)
+        if is_ending and _VOWEL.search(short):
+            word = short
+            break
+    word = word.removesuffix("e") if len(word) > 3 else word
+    return word[:-1] if word[-2:-1] == word[-1:] and len(word) > 3 else word
+
+
+def _kind(one: str, other: str) -> str:
+    """The section of the list of opposites that has two stems, "states" by a prefix, or ""."""
+    short, long = sorted((one, other), key=len)
+    negated = len(short) >= _SHORTEST and long in {f"{prefix}{short}" for prefix in _PREFIXES}
+    if negated and long not in _NO_OPPOSITES:
+        return "states"
+    return _opposites().get(frozenset((one, other)), "")
 
 
 @cache
-def _antonyms() -> frozenset[tuple[str, ...]]:
-    """Pairs of stems, each in the order of the alphabet."""
-    lines = Path(__file__).with_name("antonyms.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (map(_stem, line.split()) for line in lines if not line.startswith("#"))
-    return frozenset(tuple(sorted(pair)) for pair in pairs)
+def _opposites() -> dict[frozenset[str], str]:
+    """Pairs of stems, each with its section."""
+    found: dict[frozenset[str], str] = {}
+    section = ""
+    for line in Path(__file__).with_name("antonyms.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif not line.startswith("#"):
+            word, *others = map(_stem, line.split())
+            for other in others:
+                found.setdefault(frozenset((word, other)), section)
+    return found

@@ -101,11 +101,11 @@ class Table:
             for row in rows[:SAMPLE]
         ]
         if len(rows) > 2 and not rows[1].names_columns() and header_rows(texts) == 2:
-            cells = {
+            named = {
                 column: _Cell(name, names_column=True, is_bold=True, repeats=False)
                 for column, name in zip(columns, names_of(texts[:2], len(columns)), strict=True)
             }
-            rows[:2] = [_Row(cells, True, [*rows[0].links, *rows[1].links])]
+            rows[:2] = [_Row(named, in_head=True, links=[*rows[0].links, *rows[1].links])]
         for number, row in enumerate(rows):
             if row.names_columns() or (number == 0 and first_is_header and len(columns) > 1):
                 headers.append(row)
