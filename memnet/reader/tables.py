@@ -163,15 +163,15 @@ def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | No
         (row.item.slot.source, one.header, one.value) for row, cells in named for one in cells
     }
     for (row, cells), (source, header, value) in product(named, states):
-        own = next((cell for cell in row.cells if cell.header == header), None)
-        by = [cell for cell in cells if cell is not own]
-        if own is None or not by or row.item.slot.source != source:
+        held = next((cell for cell in row.cells if cell.header == header), None)
+        by = [cell for cell in cells if cell is not held]
+        if held is None or not by or row.item.slot.source != source:
             continue
-        same = own.value == value
+        same = held.value == value
         known = value.union(stems(header or "-"), *(cell.named | cell.value for cell in by))
         known |= stems(row.item.slot.title) | _ASKING
-        if asked.own <= known and (same or own.value.isdisjoint(value)):
-            found.append((same, by[0] is row.cells[0], by[0].text, row, own))
+        if asked.own <= known and (same or held.value.isdisjoint(value)):
+            found.append((same, by[0] is row.cells[0], by[0].text, row, held))
     if not found or _OPEN.search(question):
         return None
     same, _, text, row, cell = max(found, key=lambda one: one[:2])
@@ -378,7 +378,8 @@ def _whole(table: Table) -> Iterator[Quotation]:
 
 
 def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
-    words, meant = [], []
+    words: list[str] = []
+    meant: list[str] = []
     for word in query_terms(question):
         words += stems(word)
         meant += map(stem, _HEADERS.get(word, "").split())
