@@ -140,8 +140,6 @@ def bad_link(link: Path, root: Path) -> Problem | None:
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
 CONVERSATION: Final = "conversation"  # the other format of JSON lines
-
-
 _LINES: Final = 3  # that tell a table of data from one of facts
 
 

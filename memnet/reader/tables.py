@@ -257,7 +257,8 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
         for cells in forms_of(item.slot.text):
             first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
             tied = less and preference(less[0]) == preference(first)
-            if tied or not preference(first)[0] or not _is_of_kind(question, first.text):
+            given = first.value <= asked.own  # "What does message W-208 mean?"
+            if given or tied or not preference(first)[0] or not _is_of_kind(question, first.text):
                 continue
             values = stems(item.slot.title).union(*(cell.value for cell in less))
             said = values.union(*(cell.named for cell in cells))
@@ -281,10 +282,10 @@ def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Fou
     end = _LAST.match(question)
     entries: list[tuple[int, Decimal, _Found]] = []
     for item in passages if end else ():
+        known = titles_of(item) | _ASKING | stems("first last")
         for found in _DATED.finditer(item.slot.text):
             day, said = value_of(found["day"]), stems(found["what"])
-            known = said | titles_of(item) | _ASKING | stems("first last")
-            if day is not None and day.kind == "day" and asked.own <= known:
+            if day is not None and day.kind == "day" and asked.own <= said | known:
                 cells = [Cell("", found[name], *found.span(name)) for name in ("day", "what")]
                 amount = day.amount if end and end["last"] else -day.amount
                 one = _Found(0, 1.0, Row(item, tuple(cells)), cells[0])
