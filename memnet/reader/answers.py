@@ -108,7 +108,8 @@ class Prediction(NamedTuple):
             return ""
         if self.kind in ("yes", "no") and self.promised:
             word = self.candidates[0].text.capitalize()
-            return f"{word}: {text}" if text else word
+            said = normalise(text).split(maxsplit=1)[:1] == [self.candidates[0].text]
+            return text if said else f"{word}: {text}" if text else word
         return text or self.candidates[0].text
 
 
