@@ -59,11 +59,11 @@ def read_alone(question: str, prediction: Prediction, reader: Reader) -> Predict
         given = probability >= _SURE and _has_ground(word, question, quoted, context)
     if given:
         verdict = Candidate(text=word, score=probability)
-        prediction = _with_signals(prediction, answer=probability, short=True, verdict=True)
+        prediction = _with_signals(prediction, answer=probability)
         return _with_kind(prediction, word, [verdict, *prediction.candidates], word)
     if prediction.kind in ("yes", "no"):
         quoted_whole = _quoted(prediction.quotes)
-        prediction = _with_signals(prediction, answer=quoted_whole.score, short=False)
+        prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
     return prediction._replace(promised=False)  # whether it is so is left open
 
