@@ -60,11 +60,11 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
         given = probability >= _SURE and _has_ground(word, question, quoted, context, encode)
     if given:
         verdict = Candidate(text=word, score=probability)
-        prediction = _with_signals(prediction, answer=probability, short=True, verdict=True)
+        prediction = _with_signals(prediction, answer=probability)
         return _with_kind(prediction, word, [verdict, *prediction.candidates], word)
     if prediction.kind in ("yes", "no"):
         quoted_whole = _quoted(prediction.quotes)
-        prediction = _with_signals(prediction, answer=quoted_whole.score, short=False)
+        prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
     return prediction._replace(promised=False)  # whether it is so is left open
 
@@ -82,6 +82,7 @@ def _has_ground(word: AnswerKind, question: str, quoted: str, context: str, enco
         one_denies
         or others
         or "than" in quoted.split()
+        or quoted.rstrip().endswith("?")
         or bool(_OTHER_TIME.search(question)) != bool(_OTHER_TIME.search(quoted))
         or names_other_times(question, quoted)
         or any(one.opposed for one in found)

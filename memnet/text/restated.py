@@ -170,11 +170,13 @@ class Difference(NamedTuple):
     modal: str  # "may" or "must" if both are of that
     opposed: bool  # Whether it has an opposite of a word of the question, and another of its words
     denies: bool
+    shared: int  # How many stems both have
 
     @property
     def is_of_other(self) -> bool:
-        """Whether it has one other word in place of one."""
-        return len(self.missing - _LIGHT) == len(self.instead - _LIGHT) == 1 and not self.opposed
+        """Whether it has other words in place of some, and at least as many shared ones."""
+        count = len(self.missing - _LIGHT)
+        return 0 < count == len(self.instead - _LIGHT) <= self.shared and not self.opposed
 
 
 class _Frame(NamedTuple):
@@ -271,13 +273,13 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
         missing = set(asked.words) - set(said.words)
         instead = set(said.words) - set(asked.words)
         opposed = any(_kind(one, other) for one in missing for other in instead)
-        shares = len(missing) < len(set(asked.words)) and _same_limits(question, clause)
+        shared = len(set(asked.words) - missing)
+        opposed = opposed and shared > 0 and _same_limits(question, clause)
         missing -= {*named.words, *_PREPOSITIONS}
         modal = asked.modal if asked.modal == said.modal else ""
         denies = said.denials % 2 == 1
-        found.append(
-            Difference(missing, instead - _PREPOSITIONS, modal, opposed and shares, denies)
-        )
+        others = instead - _PREPOSITIONS
+        found.append(Difference(missing, others, modal, opposed, denies, shared))
     return sorted(found, key=lambda one: len(one.missing))
 
 
