@@ -1,13 +1,14 @@
 """Fit the confidence of a reader to questions that it was not trained on.
 
     python -m benchmarks.prepare_reader --data DIR [--documents DOCUMENTS] --out EXAMPLES
-    python -m benchmarks.fit_confidence --data DIR [--documents DOCUMENTS] --examples EXAMPLES
-        [--reader READER] --out READER
+    python -m benchmarks.fit_confidence --data DIR --examples EXAMPLES [--reader READER]
+        --out READER
 
-Questions about the collections of documents that are held out, or that only chose the weights, are
-asked each of a memory of its collection; as many of other sets of one memory of the passages of
-all. Reader and controller have learned from none of them. What was fitted before plays no part.
-The same data, reader and arithmetic give the same weights.
+Questions about the collections of documents that are held out, or that only chose the weights, and
+others of sets are asked of one memory, which holds the passages of all questions about documents
+and those of the sets: as much to choose from as in a folder of thousands of files. Reader and
+controller have learned from none of the questions. What was fitted before plays no part. The same
+data, reader and arithmetic give the same weights.
 """
 
 import argparse
@@ -19,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.questions import phrases
-from benchmarks.reader_data.documents import memories
+from benchmarks.reader_data.documents import collections, write_passages
 from benchmarks.reader_data.files import lines
+from benchmarks.reader_data.held_out import part_of_collection
 from memnet import Document, Engine
 from memnet.documents.training.calibration import Predictor, fit_calibration
 from memnet.learning.evaluation import Question
@@ -39,8 +41,6 @@ def main() -> None:
         raise SystemExit("the weights of the shipped reader are not installed")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--documents", type=Path)
-    parser.add_argument("--stores", type=Path, help="folder to keep the stores of collections in")
     parser.add_argument("--examples", type=Path, required=True)
     parser.add_argument("--reader", type=Path, default=shipped)
     parser.add_argument("--out", type=Path, default=shipped)
@@ -59,21 +59,18 @@ def main() -> None:
             predictions[key] = memory.answerer.predict(question)
             questions.append(Question(question=key, answers=tuple(answers)))
 
-        for name, asked, memory in memories(
-            options.data,
-            options.documents,
-            options.stores,
-            parts=("dev", "held_out"),
-            model="text",
-            reader=str(plain),
-        ):
-            for one in asked:
-                ask(memory, name, one["question"], phrases(one))
         with Engine.open(
             Path(scratch, "store"), create=True, answerer="text", reader=str(plain)
         ) as memory:
+            for name, asked in collections(options.data).items():
+                folder = Path(scratch, "files", name)
+                write_passages(folder, asked)
+                memory.ingest(folder)
             others = list(_others(options.examples / "held_out.jsonl"))
             memory.ingest(_passages(others))
+            for name, asked in collections(options.data).items():
+                for one in asked if part_of_collection(name) != "train" else ():
+                    ask(memory, name, one["question"], phrases(one))
             for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
                 ask(memory, one["set"], one["question"], one["answers"])
     calibration, report = fit_calibration(questions, predictions.__getitem__)

@@ -8,7 +8,7 @@ come with the questions.
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ def document_examples(
     data: Path, documents: Path | None, stores: Path | None
 ) -> Iterator[tuple[Part, Example]]:
     """Examples with their part; arguments as for ``memories``."""
-    for name, asked, memory in memories(data, documents, stores, model="untrained"):
+    for name, asked, memory in memories(data, documents, stores):
         part = part_of_collection(name)
         lost = 0
         for question in asked:
@@ -72,13 +72,7 @@ def document_examples(
 
 
 def memories(
-    data: Path,
-    documents: Path | None,
-    stores: Path | None,
-    *,
-    parts: Container[Part] = ("train", "dev", "held_out"),
-    model: str | None = None,
-    reader: str = "sentences",
+    data: Path, documents: Path | None, stores: Path | None
 ) -> Iterator[tuple[str, list[dict[str, Any]], Engine]]:
     """Collections of documents, each with its questions and a memory of its files, open meanwhile.
 
@@ -87,31 +81,33 @@ def memories(
         documents: folder of collections, each a folder of its files; None: there is none.
         stores: folder to keep the stores of files in, which makes a second run fast; None: they
             are not kept.
-        parts: which collections.
-        model: of the memories; None: what each question is sent to.
-        reader: of the memories.
     """
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, asked in collections(data).items():
+            files, kept_in = documents and documents / name, stores
+            if files is None or not files.is_dir():
+                files, kept_in = Path(scratch, "files", name), None
+                write_passages(files, asked)
+            store = (kept_in or Path(scratch, "stores")) / name
+            store.parent.mkdir(parents=True, exist_ok=True)
+            with Engine.open(
+                store, create=True, answerer="untrained", reader="sentences"
+            ) as memory:
+                memory.ingest(files)
+                yield name, asked, memory
+
+
+def collections(data: Path) -> dict[str, list[dict[str, Any]]]:
+    """The questions about each collection: of ``docs_train``, and the project's own."""
     questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for file in sorted((data / "docs_train").glob("*.jsonl")):
         questions[file.stem] += lines(file)
     for one in read_questions():
         questions[one["collection"]].append(one)
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, asked in questions.items():
-            if part_of_collection(name) not in parts:
-                continue
-            files, kept_in = documents and documents / name, stores
-            if files is None or not files.is_dir():
-                files, kept_in = Path(scratch, "files", name), None
-                _write_passages(files, asked)
-            store = (kept_in or Path(scratch, "stores")) / name
-            store.parent.mkdir(parents=True, exist_ok=True)
-            with Engine.open(store, create=True, answerer=model, reader=reader) as memory:
-                memory.ingest(files)
-                yield name, asked, memory
+    return questions
 
 
-def _write_passages(folder: Path, asked: Sequence[dict[str, Any]]) -> None:
+def write_passages(folder: Path, asked: Sequence[dict[str, Any]]) -> None:
     """A collection of one file for each passage of its questions."""
     for number, question in enumerate(asked):
         for index, one in enumerate(question.get("passages") or [question]):

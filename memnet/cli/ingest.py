@@ -97,7 +97,8 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option(
     "--conversation",
     is_flag=True,
-    help='Read .jsonl as messages, {"id", "session", "speaker", "time", "text"} a line.',
+    help='Read all .jsonl as messages, {"id", "session", "speaker", "time", "text"} a line, not '
+    "only those whose first line has a speaker.",
 )
 @click.option(
     "--watch",

@@ -20,7 +20,7 @@ from memnet.text.citations import (
     parts_of,
 )
 from memnet.text.dates import local_time
-from memnet.text.english import query_terms, units
+from memnet.text.english import query_terms, units, unwrapped
 from memnet.types import (
     Answer,
     AnswerKind,
@@ -133,7 +133,8 @@ def _show_parts(console: Console, answer: Answer) -> None:
         if part is not None and not part.headers:
             text += part.text
             continue
-        lines = [_line_of(line, answer.kind) for line in text.split("\n") if line.strip()]
+        own = text.split("\n") if answer.kind == "code" else unwrapped(text)
+        lines = [_line_of(line, answer.kind) for line in own if line.strip()]
         for line in lines:
             last = sure if line is lines[-1] else ""
             item = _ITEM.match(line.plain)

@@ -1,6 +1,7 @@
 """Which files of a folder are read, and in which format."""
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -140,6 +141,7 @@ def bad_link(link: Path, root: Path) -> Problem | None:
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
 CONVERSATION: Final = "conversation"  # the other format of JSON lines
+_HAS_SPEAKER: Final = re.compile(rb'\s{0,9}\{[^\n]*?"speaker"\s{0,9}:')  # no field of documents
 _LINES: Final = 3  # that tell a table of data from one of facts
 
 
@@ -173,7 +175,8 @@ def choose_format(
     if named and options.read_as is not None:
         return format_by_name(options.read_as)
     if suffix == ".jsonl":
-        return format_by_name(CONVERSATION) if options.read_as == CONVERSATION else JSON_LINES
+        said = options.read_as == CONVERSATION or _HAS_SPEAKER.match(head)
+        return format_by_name(CONVERSATION) if said else JSON_LINES
     if suffix == ".tsv":
         return format_by_name("csv") if _is_data_table(head, options.facts) else FACT_TABLE
     found = find_format(path.name, head)

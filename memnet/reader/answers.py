@@ -108,7 +108,8 @@ class Prediction(NamedTuple):
             return ""
         if self.kind in ("yes", "no") and self.promised:
             word = self.candidates[0].text.capitalize()
-            return f"{word}: {text}" if text else word
+            said = normalise(text).split(maxsplit=1)[:1] == [self.candidates[0].text]
+            return text if said else f"{word}: {text}" if text else word
         return text or self.candidates[0].text
 
 
@@ -184,7 +185,11 @@ def predict_spans(
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
     if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
-    signals = signals_of(question, reading, best, passages, others, support)
+    if last is not None and further is not None and support[:1] and support[0] in others:
+        # It answers the last part, whose words and passages are its own.
+        signals = signals_of(last.question, further, best, others, passages, support)
+    else:
+        signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)
     shown = kind_shown(kind, quotes)
     if kind not in ("yes", "no") and last is None and compared is None:
@@ -195,7 +200,6 @@ def predict_spans(
         kind=shown,
         signals=signals._replace(
             quoted=quoted,
-            short=kind not in _QUOTED,
             # What a quotation denies is said by it: only a span is wrong for it.
             attested=0.0 if named and named.missing else attested if kind == "value" else 1.0,
         ),
@@ -379,8 +383,10 @@ def judged(
     signals, confidence = prediction.signals, prediction.confidence
     if signals is None and confidence is None:
         return prediction
-    if signals is not None and calibration is not None:
-        confidence = calibration.confidence(signals)
+    if signals is not None:
+        signals = signals._replace(kind=prediction.kind, length=len(prediction.short or ""))
+        if calibration is not None:
+            confidence = calibration.confidence(signals)
     if confidence is not None and prediction.outcome is not None:
         # A comparison has a probability of its own: what it looked up was read right.
         confidence = max(confidence, min(1.0, prediction.outcome))
@@ -390,6 +396,7 @@ def judged(
     if promise is None:
         promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
     return prediction._replace(
+        signals=signals,
         confidence=confidence,
         abstained=certainty < threshold,
         promised=prediction.promised and certainty >= promise,

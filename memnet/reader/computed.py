@@ -26,7 +26,7 @@ _LIMIT = re.compile(
 )
 _LIST = re.compile(
     r"(?:which|what|(?:please )?(?:list|show(?: me)?|name)(?: all)?(?: the)?)"
-    r" (?P<counted>\w{2,30}s)\b(?= )",
+    r" (?P<counted>(?!(?:does|has|was|this)\b)\w{2,30}s)\b(?= )",
     re.IGNORECASE,
 )
 _FOLD = re.compile(
@@ -68,7 +68,8 @@ _MEASURES = [
     for line in (
         "height altitude elevation high tall: high tall: low short",
         "length distance long km: long far: short near close",
-        "price cost costs fee rent fare rate charge eur usd gbp chf € $ £: expensive dear: cheap",
+        "price cost costs fee rent fare rate charge preis kosten gebühr euro euros dollar dollars"
+        " eur usd gbp chf € $ £: expensive dear: cheap",
         "weight mass weigh weighs weighed kg: heavy: light",
         "speed velocity kmh mph kn knots: fast quick: slow",
         "time duration run lap s sec seconds min minutes: slow long: fast quick short",

@@ -13,7 +13,8 @@ from memnet.text.names import normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
-FEATURES = 12
+FEATURES = 16
+_QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
 # Kinds of answers whose confidence is promised apart: short ones, yes or no, and quotations.
 Promise = Literal["value", "verdict", "quoted"]
 PROMISES: tuple[Promise, ...] = get_args(Promise)
@@ -37,9 +38,9 @@ class Signals(NamedTuple):
     unknown: bool
     rank: int  # Of the passage that the answer stands in, from 0
     quoted: float = 0.0  # Attention of the last hop to the units that are shown, 0..1
-    short: bool = True  # Whether there is a short answer
+    kind: AnswerKind = "value"  # Of the answer; one that is quoted has other chances for each kind
+    length: int = 0  # Characters of the short answer, 0 where there is none
     support: float = 0.5  # That what is quoted answers, by the reader from it alone
-    verdict: bool = False  # Whether it answers with yes or no
     # Share of what was read that no passage denies, 0..1; no feature, but a factor
     attested: float = 1.0
 
@@ -55,9 +56,10 @@ class Signals(NamedTuple):
             float(self.unknown),
             math.log1p(self.rank),
             log_odds(self.quoted, _EPSILON),
-            float(self.short),
+            math.log1p(self.length),
             log_odds(self.support, _EPSILON),
-            float(self.verdict),
+            float(self.kind in ("yes", "no")),
+            *(float(self.kind == kind) for kind in _QUOTED),
         )
 
 

@@ -23,8 +23,7 @@ _HELPING = frozenset(
 )
 _PRONOUNS = frozenset("it they he she its their his her".split())
 _FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
-_HAPPENED = re.compile(r"(?:when|who|where|how|\w+ (?:what|which) \w+) (?:was|were)\b", re.I)
-_ASKS_VERB = re.compile(r"\b(?:do|does|did)\b|^(?:when|who|where) (?:was|were)\b", re.I)
+_OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
 # Words of a question that a text need not have
 _ASKING = stems(
@@ -36,7 +35,7 @@ _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how de
 # Longer texts say the same in other words. Of words that a text lacks two may be one name.
 _MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
 # Cosines of vectors below which words in one place mean different things. Verbs are mostly of
-# things that may well have happened both.
+# things that may well have events both.
 _ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
 
 
@@ -76,8 +75,8 @@ def says_of_another(
     A word of the question then stands neither in the text nor in its context, as its title, and the
     text has another in its place: beside the same word, with the same preposition, as its subject.
     Both are numbers, names or opposites, or all else that is asked is said and their vectors differ
-    (``encode`` gives [N, D] of N texts). The ``answer`` within the text is in no word's place; a
-    pronoun at its start stands for the first word of ``subject``.
+    (``encode`` gives [N, D] of N texts). In no word's place is what the ``answer`` has; a pronoun
+    at the start stands for the first word of ``subject``.
     """
     if answer and gives_other_measure(question, text):
         return True
@@ -88,23 +87,23 @@ def says_of_another(
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
     own, given = {one.stem for one in asked}, {one.stem for one in _words(answer)}
     absent = [n for n, one in enumerate(asked) if one.stem not in known | _ASKING]
+    events = _OF_EVENTS.search(question) is not None
     alone = bool(absent) and absent[-1] - absent[0] < min(_MOST_ABSENT, len(asked) - 1)
     compared: list[tuple[list[str], float]] = []
     for sentence in said if len(said) <= _MOST_SENTENCES else []:
-        pairs = list(_aligned(asked, sentence, around, bool(_HAPPENED.match(question))))
+        pairs = list(_aligned(asked, sentence, around, events))
         first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
         others = [one.text for one in (first, *sentence[1:]) if one.stem not in own]
         if alone and (asked[absent[0]].link[-3:] == "the" or asked[absent[0]].name):
             after = asked[absent[-1] + 1 :][:1]
-            modifies = not (asked[absent[0]].name or _ASKS_VERB.search(question))
-            if not after or after[0].link[:2] not in (("of", "") if modifies else ("of",)):
+            noun = asked[absent[0]].name or events  # not "the security deposit"
+            if not after or (after[0].link[:2] != "of" and (noun or after[0].link)):
                 pairs.append((asked[absent[0]], first, "", _ALIKE_SUBJECTS))
         for one, found, link, alike in pairs:
             other = found if found.stem else first
             numbers = has_digit(one.text) + has_digit(other.text)
-            if one.stem in known or not other.stem or other.stem in own:
-                continue
-            if other.stem in given and not numbers and link != "many":
+            answers = other.stem in given and not numbers and link != "many"
+            if answers or one.stem in known or not other.stem or other.stem in own:
                 continue
             if numbers or len(sentence) > _MOST_WORDS:
                 if numbers == 2 and shape_of(one.text) == shape_of(other.text):
@@ -113,12 +112,16 @@ def says_of_another(
                 return True
             elif alone and alike and not one.name and one.stem not in _ASKING:
                 compared.append(([other.text] if alike == _ALIKE_VERBS else others, alike))
-    for others, alike in compared:
-        vectors = encode([*(asked[n].text for n in absent), *others])
-        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        if (vectors[: len(absent)] @ vectors[len(absent) :].T).max() < alike:
-            return True
-    return False
+    return any(differ(encode, [asked[n].text for n in absent], *one) for one in compared)
+
+
+def differ(
+    encode: Encode, some: Sequence[str], others: Sequence[str], alike: float = _ALIKE_SUBJECTS
+) -> bool:
+    """Whether none of some phrases means about the same as one of some others."""
+    vectors = encode([*some, *others])
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return bool((vectors[: len(some)] @ vectors[len(some) :].T).max() < alike)
 
 
 def gives_other_measure(question: str, text: str) -> bool:
@@ -131,12 +134,12 @@ def gives_other_measure(question: str, text: str) -> bool:
 def is_opposed(question: str, text: str) -> bool:
     """Whether a text has an opposite of a word that only a question has, or another measure."""
     asked, said = set(query_terms(question)), set(query_terms(text))
-    pairs = product(asked - said, said - asked)
-    return gives_other_measure(question, text) or any(are_opposites(*pair) for pair in pairs)
+    opposed = any(are_opposites(*pair) for pair in product(asked - said, said - asked))
+    return opposed or gives_other_measure(question, text)
 
 
 def _aligned(
-    asked: Sequence[_Word], said: Sequence[_Word], around: Collection[str], happened: bool
+    asked: Sequence[_Word], said: Sequence[_Word], around: Collection[str], events: bool
 ) -> Iterator[tuple[_Word, _Word, str, float]]:
     """Words of a question and a sentence in one place, their link, and how alike they have to be.
 
@@ -151,12 +154,11 @@ def _aligned(
         counted = counted and unit_of(asked[i + 1].text if asked[i + 1 :] else "") not in UNIT_NAMES
         if one.stem != other.stem and not counted and (other.stem or one.stem not in around):
             continue
-        joined = other.helped and other.link == "and"
-        if i and j and (same_link or joined):
-            yield asked[i - 1], said[0 if joined else j - 1], one.link, 0.0 if one.link else _ALIKE
+        if i and j and same_link:
+            yield asked[i - 1], said[j - 1], one.link, 0.0 if one.link else _ALIKE
         if i + 1 < len(asked) and j + 1 < len(said) and asked[i + 1].link == said[j + 1].link:
             one, other = asked[i + 1], said[j + 1]
-            verbs = happened and other.helped and {one.text[-1], other.text[-1]} <= {*"dnt"}
+            verbs = events and other.helped and {one.text[-1], other.text[-1]} <= {*"dnt"}
             alike = _ALIKE if counted or one.link else _ALIKE_VERBS if verbs else 0.0
             yield one, other, "many" if counted else one.link, alike
 
@@ -164,14 +166,7 @@ def _aligned(
 def _exclude(one: _Word, other: _Word, link: str) -> bool:
     """Whether words in one place exclude each other, whatever they mean."""
     texts = (one.text.casefold(), other.text.casefold())
-    return (
-        max(map(len, texts)) == 1
-        or are_opposites(*texts)
-        or any(times.issuperset(map(stem, texts)) for times in TIMES)
-        # One place may be in another.
-        or (
-            one.name
-            and other.text[0].isupper()
-            and not link.startswith(("in", "at", "near", "from", "to"))
-        )
-    )
+    elsewhere = link[:2] not in ("in", "at", "ne", "fr", "to")  # one place may be in another
+    names = one.name and other.text[0].isupper() and elsewhere
+    same_kind = any(times.issuperset(map(stem, texts)) for times in TIMES)
+    return names or same_kind or max(map(len, texts)) == 1 or are_opposites(*texts)

@@ -391,9 +391,13 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: st
     while True:
         beside = [
             (own[n].logit, n)
-            for n in (first - 1, last + 1)
+            for n, nearest in ((first - 1, first), (last + 1, last))
             if 0 <= n < len(own)
-            and own[n].logit >= _threshold(kind, own[n].unit, own[anchor].unit, text)
+            and own[n].logit
+            >= max(
+                _threshold(kind, own[n].unit, own[anchor].unit),
+                _threshold_beside(kind, text, own[n].unit, own[nearest].unit),
+            )
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -416,9 +420,14 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit, text: str) -> float:
-    if kind not in _MANY and _are_labelled(text, unit, anchor):
-        return _APART
+def _threshold_beside(kind: AnswerKind, text: str, unit: Unit, beside: Unit) -> float:
+    """A line such as "Policy number: 7" begins something else, but for a list."""
+    first, second = sorted((unit, beside))
+    begins = "\n" in text[first.end : second.start] and _are_labelled(text, second)
+    return _APART if begins and kind not in _MANY else -math.inf
+
+
+def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     if kind == "value":
         return _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):

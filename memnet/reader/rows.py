@@ -67,6 +67,11 @@ class Row(NamedTuple):
     item: RankedSlot  # That it stands in
     cells: tuple[Cell, ...]  # Where cells are labelled, without the empty ones
 
+    @property
+    def said(self) -> frozenset[str]:
+        """Stems of its headers and cells."""
+        return frozenset().union(*(cell.named | cell.value for cell in self.cells))
+
 
 @dataclass(frozen=True)
 class Table:

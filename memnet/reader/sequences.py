@@ -50,11 +50,19 @@ def marker_of(text: str, unit: Unit) -> Marker | None:
 
 
 def is_heading(text: str, unit: Unit) -> bool:
-    """Whether a unit stands alone, as headings do: some words, no sentence and no code."""
-    alone = unit.start == 0 or text[max(0, unit.start - 2) : unit.start] == "\n\n"
+    """Whether a unit stands alone, as headings do: some words, no sentence and no code.
+
+    A number before what is asked is no part of it: "7. Can it float?" of a list of questions.
+    """
+    line = text.rfind("\n", 0, unit.start) + 1
+    alone = text[line : unit.start].isspace() or line == unit.start
     own = text[unit.start : unit.end]
-    kind = unit.kind == "line" or own.endswith("?")
-    return alone and kind and _HEADING.fullmatch(own) is not None
+    asks = own.endswith("?")
+    if asks and (marker := _NUMBER.match(own)):
+        own = own[marker.end() :].lstrip()
+    below = line == 0 or text[max(0, line - 2) : line] == "\n\n"
+    kind = unit.kind == "line" or asks
+    return alone and below and kind and _HEADING.fullmatch(own) is not None
 
 
 def introduces(text: str, unit: Unit) -> bool:
@@ -86,7 +94,8 @@ def sequence_at(text: str, units: Sequence[Unit], index: int) -> tuple[int, int]
 
 def _lists(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[int], int]]:
     """The indices of the items of each list of two or more, and of the last unit of the last."""
-    markers = [marker_of(text, unit) for unit in units]
+    # Questions with their answers between them say different things.
+    markers = [None if is_heading(text, unit) else marker_of(text, unit) for unit in units]
     indents = [_indent(text, units, n) for n in range(len(units))]
     runs: list[list[int]] = []
     last_of_style: dict[tuple[str, int], list[int]] = {}

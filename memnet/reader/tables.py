@@ -33,12 +33,13 @@ from memnet.reader.rows import (
 from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.dates import date_spans
-from memnet.text.english import query_terms
+from memnet.text.english import is_foreign, query_terms
 from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
 
 # Share of the question's words, by IDF, that headers and values of a row must hold.
 _MIN_COVERED = 0.7
+_MEANT = 0.01  # Weight of a word that is meant and not said: less than of any that is
 # Of 1, the share of words, and whether a cell is named: by logistic regression on 956 cells that
 # were given for questions made from 16 tables, a third of them about other keys or columns; 99.3 %
 # were right. What is computed was not calibrated: it counts as a named cell.
@@ -51,9 +52,12 @@ _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-_MEASURED = re.compile(
-    r"\b(?:how (?!many|much)(\w+)|(costs?|weighs?|temperature))\b", re.IGNORECASE
+_MEASURED = re.compile(r"\b(?:how (?!many|much)(\w+)|(weighs?|temperature))\b", re.IGNORECASE)
+_PRICED = re.compile(
+    r"\b(?:how much (?:is|are|was|were)|costs?|kostet|kosten|pays?|paid|worth)\b", re.IGNORECASE
 )
+_WHERE = re.compile(r"\b(?:where|wo)\b", re.IGNORECASE)
+_KIND = re.compile(r"\b(?:which|what) (\w+)", re.IGNORECASE)  # "Which shed is it in?" of "shed 2"
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
@@ -74,6 +78,8 @@ class _Asked(NamedTuple):
     order: dict[str, int]  # Its stems and those of headers that it may mean, each with its place
     own: frozenset[str]  # Those of its words
     codes: frozenset[str]  # Those with a digit: all of them have to be those of a row
+    question: str
+    kind: str  # Stem of what "which" stands before
 
     def weight(self, words: frozenset[str]) -> float:
         return sum(self.weights.get(word, 0.0) for word in words)
@@ -88,11 +94,6 @@ class _Found(NamedTuple):
     values: float  # Weight of the question's words that they hold
     row: Row
     cell: Cell
-
-    @property
-    def said(self) -> frozenset[str]:
-        """The stems of the headers and cells of its row."""
-        return frozenset().union(*(cell.named | cell.value for cell in self.row.cells))
 
 
 def read_cells(
@@ -119,7 +120,7 @@ def read_cells(
     if not whether:
         found = _look_up(question, asked, rows) or _entry(question, asked, passages)
         found = found or _in_forms(question, asked, passages)
-    operation, said = operation_of(question), found.said if found else frozenset[str]()
+    operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
         computed = _computed(question, tables, passages_of)
@@ -129,7 +130,7 @@ def read_cells(
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is not None and computed is None and (operation is None or operation <= said):
         answer = _cell_shown(asked, found)
-    lacking = tuple(_lacking(question, asked, tables))
+    lacking = tuple(_lacking(asked, tables))
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
@@ -139,7 +140,7 @@ def read_cells(
 def _cell_shown(asked: _Asked, found: _Found) -> Prediction:
     item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
-    said = found.said | stems(item.slot.title) | _ASKING
+    said = found.row.said | stems(item.slot.title) | _ASKING
     confidence = _confidence(len(said & asked.own) / len(asked.own), found.named > 0)
     quotes = quote_around(item, start, end)
     short = with_unit(found.cell.header, candidate.text)[1]
@@ -293,7 +294,7 @@ def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Fou
     return max(entries, key=lambda one: one[:2])[2] if entries else None
 
 
-def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
+def _lacking(asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
     """The tables that are asked for a row or a cell that they don't have."""
 
     def place(item: RankedSlot) -> tuple[str, str, int]:
@@ -307,7 +308,7 @@ def _lacking(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> It
             if (
                 _is_empty(asked, table)
                 or _is_denied(asked, table)
-                or _has_no_row(question, asked, table, known)
+                or _has_no_row(asked, table, known)
             ):
                 yield from _whole(table)
 
@@ -338,21 +339,36 @@ def _is_denied(asked: _Asked, table: Table) -> bool:
     return any(_contradicts(asked, row, coded[0], table.titles) for row in table.lines)
 
 
-def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str]) -> bool:
+def _has_no_row(asked: _Asked, table: Table, known: frozenset[str]) -> bool:
     """Whether a question says what rows of a table are told apart by, but of none of them.
 
     That is a month where others are rows, a number or code of the same shape as those of the table,
-    what is counted, another word before one that several headers share ("the south shed"), or a
-    name where no row is named.
+    what is counted, another word before one that several headers share ("the south shed") or that
+    heads the rows ("the west pier"), a name where no row is named or two are compared, what is
+    somebody's, and any word where all of a header is asked for but nothing of a row, or the
+    reverse where rows have nothing but a name and values of one kind.
     """
     cells = [cell for row in table.rows for cell in row.values()]
-    held = table.titles.union(*map(stems, table.headers), *(cell.value for cell in cells))
+    rows = [row.said | table.titles for row in table.lines]
+    held = table.titles.union(*map(stems, table.headers), *rows)
     shapes = frozenset(map(shape_of, filter(has_digit, held)))
     named = any(asked.names(cell) and not any(map(has_digit, cell.text)) for cell in cells)
     shared = Counter(word for header in table.headers for word in stems(header or "-"))
-    words = _WORD.findall(question)
+    headed = any(one and stems(one) <= asked.order.keys() for one in table.headers)
+    mentioned = named or not asked.own.isdisjoint(
+        frozenset().union(*(cell.value for cell in cells)) - table.titles - shared.keys()
+    )
+    computes = operation_of(asked.question) is not None
+    alone = computes or is_foreign(asked.question)  # In a list, or where nouns are written so
+    words = _WORD.findall(asked.question)
     for number, word in enumerate(words):
         own = stem(word.casefold())
+        before = words[number - 1] if number else ""
+        after = stem(words[number + 1].casefold()) if number + 1 < len(words) else ""
+        pair = {stem(before.casefold()), own}
+        named_so = before.istitle() and word.istitle() and pair <= asked.own - _ASKING
+        if named_so and not alone and pair & held and not any(pair <= row for row in rows):
+            return True  # "Ann Lee" where others are called Ann, or Lee
         if {own, unit_of(word)} & (held | _ASKING) or own not in asked.order:
             continue
         for times in TIMES:
@@ -362,10 +378,13 @@ def _has_no_row(question: str, asked: _Asked, table: Table, known: frozenset[str
             if shape_of(own) in shapes and own not in known:
                 return True
         elif own not in known:
-            after = stem(words[number + 1].casefold()) if number + 1 < len(words) else ""
-            before = words[number - 1].casefold() if number else ""
-            counted = before in _AMOUNTS and not asked.order.keys().isdisjoint(shared)
-            if counted or shared[after] > 1 or (number and word[0].isupper() and not named):
+            counted = before.casefold() in _AMOUNTS and not asked.order.keys().isdisjoint(shared)
+            another = shared[after] > 1 or (len(word) == 1 and shared[stem(before.casefold())] > 1)
+            another |= not named and after in stems(table.key or "-")
+            name = number and word[0].isupper() and (computes or not named)
+            whose = before == "s" and named and not shared[after]
+            lacks = headed != mentioned and (headed or not table.headers[0]) and not computes
+            if counted or another or name or whose or lacks:
                 return True
     return False
 
@@ -386,6 +405,10 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
         meant += map(stem, _HEADERS.get(word, "").split())
     for found in _MEASURED.findall(question):
         meant += map(stem, headers_of("".join(found).casefold()))
+    if _PRICED.search(question):
+        meant += map(stem, [*headers_of("cost"), "amount", "sum", "value"])
+    if _WHERE.search(question):
+        meant += map(stem, "where place location room shelf hook locker shop store".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
@@ -399,17 +422,20 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
     for term, weight in terms.items():
         for one in stems(term) & own:  # another is a guess at what is misspelled
             weights[one] = weights.get(one, 0.0) + weight
-    return _Asked(weights, order, own, frozenset(filter(has_digit, own)))
+    codes = frozenset(filter(has_digit, own))
+    kind = _KIND.search(question)
+    return _Asked(weights, order, own, codes, question, stem(kind[1].casefold()) if kind else "")
 
 
 def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     """The asked cell of a row, if the row covers the question; ``titles`` are those above it."""
 
-    def preference(cell: Cell) -> tuple[int, int]:
+    def preference(cell: Cell) -> tuple[int, bool, int]:
         # What matches already is not asked for; of two headers, the one named first is:
         # "Which variety of pears was planted?"
-        header = [asked.order[stem] for stem in cell.named - cell.value if stem in asked.order]
-        return -len(header), min(header, default=0)
+        words = cell.named - cell.value | ({asked.kind} & cell.value)
+        header = [asked.order[stem] for stem in words if stem in asked.order]
+        return -len(header), cell.header not in asked.question, min(header, default=0)
 
     cells = sorted((cell for cell in row.cells if not asked.names(cell)), key=preference)
     numbered = [cell for cell in row.cells if asked.names(cell) and cell.value & asked.codes]
@@ -428,15 +454,19 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         return None  # of which of two years? Of two names the first one is enough
     others = [other for other in row.cells if other is not cell]
     values = frozenset().union(*(other.value for other in others))
-    named = [other for other in others if asked.names(other)]
-    said = values | cell.named | titles
+    # The name of a row may be what is asked: "How much is the tent?" of "Price | $80".
+    meant = row.cells[0].value & asked.order.keys() - asked.own
+    by_name = bool(meant) and row.cells[0].value <= asked.order.keys()
+    named = [one for one in others if asked.names(one) or (by_name and one is row.cells[0])]
+    weight = asked.weight(values) + _MEANT * len(meant)
+    said = values | cell.named | titles | ({asked.kind} & cell.value)
     about = said.union(*(other.named for other in others))
     needed = asked.weight(frozenset(asked.weights) - (_ASKING - about))
     covered = asked.weight(about) >= _MIN_COVERED * needed
     # "The price in 2024" is not that of a row which has another column for 2024.
     codes_fit = asked.codes <= said.union(*(other.named for other in named))
-    if asked.weight(values) and covered and codes_fit:
-        return _Found(len(named), asked.weight(values), row, cell)
+    if weight and covered and codes_fit:
+        return _Found(len(named), weight, row, cell)
     return None
 
 
@@ -447,7 +477,7 @@ def _contradicts(asked: _Asked, row: Row, best: Row, titles: frozenset[str]) -> 
     """
     if [cell.named for cell in row.cells] != [cell.named for cell in best.cells]:
         return False
-    said = titles.union(*(cell.named | cell.value for cell in best.cells))
+    said = titles | best.said
     return any(asked.names(cell) and not cell.value <= said for cell in row.cells)
 
 
@@ -473,6 +503,7 @@ def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
 _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
     "tell time value we year cheap expensive high tall deep heavy long old wide cost "
-    "temperature"
+    "temperature pay worth get got take took bring brought buy bought sell sold earn kostet "
+    "mr mrs ms miss dr prof sir herr frau"
 ).union(map(stem, _HEADERS))
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.asked import as_when, decided, what_was, without_others
+from memnet.statements.asked import as_when, decided, with_instead, without_others
 from memnet.statements.judge import columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import (
@@ -84,7 +84,6 @@ class StatementAnswers:
         with self.store.reading():
             found = self._find(question, dated, hops, scope, network)
             prior = weights_in_time(question, found.told, scope.moment())
-            prior *= what_was(question, found.told, scope.moment())
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
@@ -101,6 +100,7 @@ class StatementAnswers:
                 ended = self._ended(found, held, network)
         if reading is not None:
             reading = decided(question, found.told, reading, scope.moment())
+            reading = with_instead(question, found.told, found.ended, reading)
             reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)

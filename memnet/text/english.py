@@ -189,6 +189,12 @@ def units(text: str) -> Sequence[Unit]:
     return found
 
 
+def unwrapped(text: str) -> list[str]:
+    """The lines of a text that hold more than spaces, those that were broken to a width as one."""
+    lines = (text[start:end] for start, end in _unwrapped(text))
+    return [" ".join(line.split()) if "\n" in line else line for line in lines if line.strip()]
+
+
 def _unwrapped(text: str) -> Iterator[tuple[int, int]]:
     """Spans of the lines of a text; those of a paragraph that was broken to a width are one."""
     for block in _LINES.finditer(text):

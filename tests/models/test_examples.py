@@ -20,7 +20,7 @@ _ASKED = [
 def test_each_kind_of_file_answers_its_question(saltmere: Engine, asked: dict[str, Any]) -> None:
     answer = saltmere.ask(asked["question"])
     assert any(one in (answer.answer or "") for one in asked["answers"])
-    assert answer.kind != "value" or answer.short in asked["answers"]
+    assert answer.short in (asked["answers"] if answer.shown == "answer" else [None])
     (read,) = [item for item in answer.evidence if item.id == answer.candidates[0].evidence]
     assert read.source == str(EXAMPLES / "memory" / asked["file"])
     assert (read.place or "").endswith(asked["place"])

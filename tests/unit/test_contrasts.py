@@ -22,6 +22,8 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     ("question", "text", "answer"),
     [
         ("Who sleeps in tent 6?", "In tent 4 sleeps Ruben.", "Ruben"),
+        ("Who drives RX 841?", "Ann drives RX 814.", "Ann"),
+        ("Who teaches class 3D?", "Ann teaches class 3B.", "Ann"),
         ("What did hay cost in 2017?", "Hay cost 90 euros in 2018 and 95 in 2019.", "90 euros"),
         ("Who leads group B?", "Group C is led by Sanna.", "Sanna"),
         ("When does Ines Roth's lease end?", "Jonas Keil's lease ends in May.", "in May"),

@@ -50,6 +50,10 @@ PROSE = (
          "Soak the reeds. Then split them. After that dry them in the sun."),
         ("He came first. Then he left.\n\nFinally it rained.", "rained", None),
         ("The fee is 12 euros. 3 of us paid.", "fee", None),
+        (" 1. Does it float?\n\n    No, it sinks.\n\n 2. Can it be oiled?\n\n    Use linseed.\n\n"
+         " 3. It squeaks.\n\n    Oil it.", "linseed", None),
+        ("1. Is it shut?\n2. Is it dry?\n3. Is it paid for?", "dry",
+         "1. Is it shut?\n2. Is it dry?\n3. Is it paid for?"),
     ],
 )  # fmt: skip
 def test_a_sequence_is_found_around_a_unit(text: str, word: str, expected: str | None) -> None:

@@ -236,6 +236,57 @@ def test_what_rows_forms_and_lists_of_days_say(
     assert _read(question, passages).short == answer
 
 
+_MODELS = {
+    "Kettles": "| Kettle One | Kettle Max\nHolds | 1.2 l | 1.9 l\nPrice | $24 | $39\n"
+    "Lid | red | blue"
+}
+_BOUGHT = {
+    f"bought {number}": f"day: 2024-0{number}-11; store: {store}; thing: {thing}; euros: {euros}"
+    for number, store, thing, euros in [(3, "Ambros", "parasol", "41.50"), (4, "Tyl", "deck", "9")]
+}
+_SAILORS = {
+    "Sailors": "Name | Surname | Berth | Kept in\nUna | Moss | 3 | locker 8\n"
+    "Kit | Moss | 6 | locker 2\nAda | Rye | 9 | shed"
+}
+_DUES = {
+    "Entry": "| Adults | Pupils\nBath house | 8 € | 5 €\nSolarium | 6 € | 4 €",
+    "Rooms": "Day | Room 1 A | Room 1 B\nFriday | yoga | tango",
+}
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "answer"),
+    [
+        (_MODELS, "How much is the Kettle Max?", "$39"),
+        (_MODELS, "What does the Kettle One cost?", "$24"),
+        (_MODELS, "What is the lid of the Kettle Max?", "blue"),
+        (_MODELS, "How much is the Kettle Midi?", None),
+        (_BOUGHT, "How much was the parasol?", "41.50"),
+        (_BOUGHT, "What did we pay for the parasol?", "41.50"),
+        (_BOUGHT, "kostet parasol", "41.50"),
+        (_BOUGHT, "Where did they buy the parasol?", "Ambros"),
+        (_BOUGHT, "What did the anvil cost?", None),
+        (_SAILORS, "Which berth does Kit Moss have?", "6"),
+        (_SAILORS, "Which berth does Ida Moss have?", None),  # of the same surname
+        (_SAILORS, "Which berth does Kit Rye have?", None),
+        (_SAILORS, "Which berth does Mr Rye have?", "9"),
+        (_SAILORS, "Which locker is kept by Una Moss?", "locker 8"),
+        (_SAILORS, "Which berth is the harpoon in?", None),
+        (_SAILORS, "What is the berth of Ada Rye's parrot?", None),
+        (_DUES, "How much does the solarium take from pupils?", "4 €"),
+        (_DUES, "What does the solarium cost for soldiers?", None),
+        (_DUES, "What is in Room 1 A on Friday?", "yoga"),
+        (_DUES, "What is in Room 1 C on Friday?", None),
+    ],
+)
+def test_what_a_table_lacks_is_not_answered_from_another_row_or_column(
+    passages: dict[str, str], question: str, answer: str | None
+) -> None:
+    found = _read(question, passages)
+    assert found.short == answer
+    assert found.abstained == (answer is None)  # so that nothing else is read in the table
+
+
 @pytest.mark.parametrize("text", ["", " | ", "a | b", "Note: x", ": ; : ", "a | b\nc", "; ; ;"])
 def test_what_is_no_table_has_no_cell(text: str) -> None:
     assert _read("what is a note of b", {"t": text}) == Prediction()

@@ -117,10 +117,11 @@ def fit_calibration(
         for index in range(fold, len(cases), _FOLDS):
             confidences[index] = calibration.confidence(cases[index].signals)
     judged = list(zip(confidences, cases, strict=True))
-    promises: dict[Promise, float] = {
-        kind: promised_from([(one, case.right) for one, case in judged if case.kind == kind])
-        for kind in PROMISES
-    }
+    promises: dict[Promise, float] = {}
+    for kind in PROMISES:
+        own = [(one, case.right) for one, case in judged if case.kind == kind]
+        few = len(own) < 2 * _MIN_PROMISED  # of these nothing can be said apart
+        promises[kind] = promised_from([(one, case.right) for one, case in judged] if few else own)
     report = CalibrationReport(
         questions=len(cases),
         right=sum(rights) / len(cases),

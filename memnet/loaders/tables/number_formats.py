@@ -1,7 +1,7 @@
 """Number formats of spreadsheets: the text that a cell shows for its number.
 
-Covers what changes what a number says: percent, signs and units around it, its digits. Dates,
-fractions, exponents and conditions are left to the caller.
+Covers what changes what a number says: percent, signs and units around it, its digits; and times
+and durations. Dates, fractions, exponents and conditions are left to the caller.
 """
 
 import re
@@ -18,6 +18,10 @@ BUILT_IN = {
     4: "#,##0.00",
     9: "0%",
     10: "0.00%",
+    20: "h:mm",
+    21: "h:mm:ss",
+    45: "mm:ss",
+    46: "[h]:mm:ss",
     **dict.fromkeys((5, 6), '"$"#,##0'),
     **dict.fromkeys((7, 8), '"$"#,##0.00'),
     **dict.fromkeys((37, 38, 41), "#,##0;(#,##0)"),
@@ -33,6 +37,10 @@ _TOKEN = re.compile(
 )
 _COLOUR = re.compile(
     r"(?:black|blue|cyan|green|magenta|red|white|yellow|color ?\d+)", re.IGNORECASE
+)
+_CLOCK = re.compile(
+    r"(?=.*:)(?:(?P<hours>\[h+\]|hh?):)?(?P<minutes>\[m+\]|mm?)(?::(?P<seconds>ss))?(?:;@)?",
+    re.IGNORECASE,
 )
 _SIGN = re.compile(r"[-(\u2212]")
 
@@ -73,6 +81,21 @@ def show(number: float, code: str) -> str | None:
     # A format that shows negative numbers by their colour alone must not lose their sign.
     has_sign = which < len(sections) and _SIGN.search(section.before + section.after)
     return f"-{text}" if which == 1 and not has_sign and re.search("[1-9]", text) else text
+
+
+def show_time(seconds: int, code: str) -> str | None:
+    """What a cell with a format shows for a time or a duration; None if it is not covered."""
+    found = _CLOCK.fullmatch(code)
+    parts: list[str] = []
+    for name, one, all_of_them in (
+        ("hours", 3600, 86400),
+        ("minutes", 60, 3600),
+        ("seconds", 1, 60),
+    ):
+        if found and found[name]:
+            whole = abs(seconds) if "[" in found[name] else abs(seconds) % all_of_them
+            parts.append(f"{whole // one:0{len(found[name].strip('[]'))}}")
+    return "-" * (seconds < 0) + ":".join(parts) if parts else None
 
 
 @lru_cache(maxsize=1000)

@@ -34,7 +34,7 @@ from memnet.loaders.package import (
     local,
 )
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
-from memnet.loaders.tables.number_formats import BUILT_IN, show
+from memnet.loaders.tables.number_formats import BUILT_IN, show, show_time
 
 Result = TypeVar("Result")
 
@@ -249,7 +249,7 @@ def _merged(
 
 
 def cell_text(value: Any, code: str = "") -> str:
-    """A value as people read it; of a number as its format ``code`` shows it."""
+    """A value as people read it; of a number or a time as its format ``code`` shows it."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, bool):
@@ -263,10 +263,11 @@ def cell_text(value: Any, code: str = "") -> str:
         day = value.date().isoformat()
         return day if value.time() == time() else f"{day} {cell_text(value.time())}"
     if isinstance(value, time):
-        return value.isoformat("seconds" if value.second else "minutes")
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return show_time(seconds, code) or value.isoformat("seconds" if value.second else "minutes")
     if isinstance(value, timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+        seconds = round(value.total_seconds())
+        return show_time(seconds, code) or show_time(seconds, "[h]:mm:ss") or ""
     return str(value)
 
 

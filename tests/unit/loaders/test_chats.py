@@ -1,10 +1,12 @@
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
+from memnet.ingest.selection import ReadOptions, choose_format
 from memnet.loaders.chats.transcripts import is_transcript, is_whatsapp, read_chat, read_whatsapp
 from memnet.loaders.formats import SourceFile
 from tests.unit.loaders.parsed import only, placed, problems, read, texts
@@ -22,6 +24,19 @@ Our table
 13/03/2024, 9:18 - +49 170 1234567: Note: bring 5 chairs <This message was edited>
 13/03/2024, 9:19 - Ben: This message was deleted
 """
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('{"speaker": "Ann", "text": "Hi"}\n', "conversation"),
+        ('{"text": "Hi", "time": "2024-03-01", "speaker" : "Ann"}\n', "conversation"),
+        ('{"id": "a", "text": "Say \\"speaker\\": twice."}\n{"speaker": "Ann"}\n', "jsonl"),
+        ("", "jsonl"),
+    ],
+)
+def test_lines_with_a_speaker_are_messages(line: str, name: str) -> None:
+    assert choose_format(Path("a.jsonl"), ReadOptions(), line.encode()).name == name
 
 
 def test_android_export() -> None:

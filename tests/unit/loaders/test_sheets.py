@@ -231,6 +231,19 @@ def test_values_read_as_in_the_program(value: Any, text: str) -> None:
     assert cell_text(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        (time(7, 5), "h:mm", "7:05"), (time(17, 5, 9), "hh:mm:ss;@", "17:05:09"),
+        (timedelta(hours=49), "[h]:mm", "49:00"), (timedelta(seconds=247), "m:ss", "4:07"),
+        (timedelta(hours=2), "[mm]:ss", "120:00"), (timedelta(seconds=-90), "h:mm:ss", "-0:01:30"),
+        (time(7, 5), "h:mm AM/PM", "07:05"), (timedelta(hours=3), "0.0", "3:00:00"),
+    ],
+)  # fmt: skip
+def test_times_read_as_their_format_shows_them(value: Any, code: str, text: str) -> None:
+    assert cell_text(value, code) == text
+
+
 @given(st.integers(0, 20_000))
 def test_names_of_columns_count(column: int) -> None:
     number = 0
