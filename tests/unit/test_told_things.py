@@ -220,7 +220,7 @@ def test_a_denial_of_something_else_is_in_no_conflict() -> None:
     forms: dict[AnswerForm, float] = {one: float(one == "conflict") for one in FORMS}
     told = [_told("Ida has never seen a wolf.")]
     reading = StatementReading(forms, (), (), 0, (0.9,))
-    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1).form == "none"
+    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1).forms["none"] == 1
 
 
 @pytest.mark.parametrize(
