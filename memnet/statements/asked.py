@@ -5,24 +5,26 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.codes import codes_of
-from memnet.statements.judge import columns_of
-from memnet.statements.parsing import parse_sentence
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
-from memnet.statements.things import denies_another, has_hour, stems_of
+from memnet.statements.things import (
+    INSTEAD,
+    denies_another,
+    has_hour,
+    is_of_another,
+    stems_of,
+)
 from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
-from memnet.text.restated import is_opposed, names_other_times, restates
+from memnet.text.restated import differences, names_other_times, restates
 
 _WHETHER = re.compile(
-    r"(?P<verb>do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)"
-    r"(?: (?:now|still|currently))?\?*$",
+    r"(?:do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)(?: (?:now|still|currently))?\?*$",
     re.IGNORECASE,
 )
 _DAY = r"(?:when|(?:what|which) (?:day|date|year|month))"
@@ -34,10 +36,18 @@ _WHEN = re.compile(
 _BEFORE = re.compile(
     r"\b(?:previous|previously|former|formerly|used to)\b|\b(?:before|earlier)\W*\Z", re.IGNORECASE
 )
-_AFTER = 0.1  # What counts that holds, beside what has ended, for a question about what was before
 # Probability of another answer to "when" above which it is left to the network
 _LIKELY = 0.3
-_OWNED = re.compile(r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)")
+_OWNED = re.compile(
+    r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)|"
+    r"\b(?P<thing>\w+) (?:do|does|did) (?!(?i:I|we|you|he|she|it|they)\b)(?P<other>\w+)"
+)
+# What somebody has now that what he had is gone
+_HAS_NOW = re.compile(
+    r"wh(?:at|ich) (?:kind of )?(?P<thing>[^?]+?) (?:do|does) (?P<who>\S+) "
+    r"(?:have|own|drive|ride|use)(?: now)?\?*$",
+    re.IGNORECASE,
+)
 
 
 def without_others(question: str, told: Sequence[Told], moment: float) -> list[Told]:
@@ -49,6 +59,8 @@ def without_others(question: str, told: Sequence[Told], moment: float) -> list[T
     kept = [one for one in told if not _is_mine(question, one)]
     if not asks_whether(question) and not DENIED.search(question):
         kept = [one for one in kept if not any(denies_another(one, other) for other in kept)]
+    if _BEFORE.search(question):
+        kept = _ended(question, kept, moment)
     if times_in(question, local_time(moment).date()):
         return kept
     codes = codes_of(question)
@@ -61,28 +73,20 @@ def _is_mine(question: str, one: Told) -> bool:
     """Whether a question asks for what is somebody's, and a statement tells of mine."""
     said = normalise(one.text).split()
     mine = {thing for owner, thing in pairwise(said) if owner in ("my", "our")}
+    mine.update(said[3:] if said[:2] == ["i", "have"] else ())
     return one.speaker is None and any(
-        normalise(found["owned"]) in mine and normalise(found["owner"]) not in said
+        normalise(found["owned"] or found["thing"]) in mine
+        and normalise(found["owner"] or found["other"]) not in said
         for found in _OWNED.finditer(question)
     )
 
 
-def what_was(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
-    """What each of K statements counts for a question about what was before: [K] float32.
-
-    What has ended counts most, of that what is about a subject that the question names; 1 for any
-    other question, and where nothing has ended.
-    """
-    if not _BEFORE.search(question):
-        return np.ones(len(told), np.float32)
-    ended = [one.valid_until is not None and one.valid_until <= moment for one in told]
-    asked = f" {normalise(question)} "
-    named = [
-        over and len(subject := normalise(one.subject)) > 1 and f" {subject} " in asked
-        for one, over in zip(told, ended, strict=True)
-    ]
-    counted = next(filter(any, (named, ended)), [True] * len(told))
-    return np.where(counted, 1.0, _AFTER).astype(np.float32)
+def _ended(question: str, told: Sequence[Told], moment: float) -> list[Told]:
+    """Of the statements those that have ended and are about what is asked; if none are, all."""
+    asked = stems_of(_BEFORE.sub(" ", question)) - {"my"}
+    ended = [one for one in told if one.valid_until is not None and one.valid_until <= moment]
+    named = [one for one in ended if (own := stems_of(one.subject) - {"my"}) and own <= asked]
+    return named or [one for one in ended if not asked.isdisjoint(stems_of(one.text))] or [*told]
 
 
 def decided(
@@ -97,22 +101,38 @@ def decided(
         return _timed(when, told, reading, moment)
     if not asks_whether(question):
         return reading
-    asked = _WHETHER.match(question.strip())
-    now = asked is not None and asked["verb"].casefold() in ("do", "does", "is", "are", "am")
+    now = question.strip().casefold().startswith(("do ", "does ", "is ", "are ", "am "))
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
-        holds = one.valid_until is None or one.valid_until > moment or _was_over(one)
+        was_over = one.certainty == "was" and one.valid_until == one.valid_from
+        holds = one.valid_until is None or one.valid_until > moment or was_over
         if not (holds or ended) or one.certainty not in ("is", "was"):
             continue
         said = restates(question, one.text, one.subject) if one.speaker is None else None
         if said is not None and said.sure:
             found[index] = said.yes and not ended
-        elif asked is not None and _says(asked, one):
-            found[index] = not (columns_of(one).negative or ended)
     if len(set(found.values())) != 1:
         return _with_ground(question, told, reading)
     return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
+
+
+def with_instead(
+    question: str, told: Sequence[Told], ended: Sequence[Told], reading: StatementReading
+) -> StatementReading:
+    """A reading that gives what somebody has now: "I sold the Fiat and bought a Volvo"."""
+    asked = _HAS_NOW.match(question.strip())
+    thing, who = (stems_of(asked["thing"]), normalise(asked["who"])) if asked else (set[str](), "")
+    by = set[int | None]()
+    for one in sorted(ended, key=lambda one: one.id):
+        if one.id in by or thing <= stems_of(f"{one.subject} {one.text}"):
+            by.add(one.changed_by)
+    for index, one in enumerate(told):
+        found = INSTEAD.search(one.text)
+        if found and one.id in by and normalise(one.subject) == who:
+            piece = Piece(index, *found.span("thing"), 1.0)
+            return _of_form("value", reading, index)._replace(pieces=(piece,))
+    return reading
 
 
 def as_when(question: str) -> str:
@@ -154,10 +174,19 @@ def _of_form(form: AnswerForm, reading: StatementReading, needed: int) -> Statem
 def _with_ground(
     question: str, told: Sequence[Told], reading: StatementReading
 ) -> StatementReading:
-    """A reading without "yes" by the opposite of what is asked, or a verdict by another day."""
-    text = told[int(np.argmax(reading.relevance))].text
-    given = reading.form in ("yes", "no") and names_other_times(question, text)
-    if given or (reading.form == "yes" and is_opposed(question, text)):
+    """A reading without "yes" by the opposite of what is asked, or a verdict by what else is said.
+
+    Such as what is said of another day or person, or a denial of another thing.
+    """
+    best = told[int(np.argmax(reading.relevance))]
+    needed = [one for one, share in zip(told, reading.relevance, strict=True) if share > 1 / 2]
+    other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
+    found = differences(question, best.text)
+    opposed = reading.form == "yes" and any(one.opposed for one in found)
+    denied = reading.form != "yes" and found[0].denies and found[0].is_of_other
+    asked = _WHETHER.match(question.strip())
+    of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
+    if other_days or opposed or of_another or (denied and len(needed) < 2):
         return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
     return reading
 
@@ -175,24 +204,3 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     named = set(normalise(one.subject).split()) <= set(normalise(rest).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None
-
-
-def _was_over(one: Told) -> bool:
-    """Whether a statement was about what had been when it was told."""
-    return one.certainty == "was" and one.valid_until == one.valid_from
-
-
-def _says(asked: re.Match[str], one: Told) -> bool:
-    """Whether a statement says, or denies, what a question asks, in the same words."""
-    rest, subject = asked["rest"], one.subject
-    if asked["verb"].casefold() in ("was", "were"):
-        # "Was the shed painted?" is answered by "I painted the shed on Monday".
-        thing, _, done = normalise(rest).rpartition(" ")
-        if thing and f" {done} {thing} " in f"{normalise(one.text)} ":
-            return True
-    if not subject or not rest.casefold().startswith(f"{subject.casefold()} "):
-        return False
-    verb = "" if asked["verb"].casefold() in ("do", "does") else f"{asked['verb']} "
-    parsed = parse_sentence(f"{subject} {verb}{rest[len(subject) + 1 :]}", subject=subject)
-    own, other = columns_of(parsed), columns_of(one)
-    return own.words == other.words or bool(own.liked and own.liked == other.liked)

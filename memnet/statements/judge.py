@@ -237,6 +237,7 @@ class LearnedJudge:
         chosen = sorted(order[: network.fitting(new.text, [passages[index] for index in order])])
         read = network.write(new.text, [passages[index] for index in chosen])
         labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
+        newest = max(one.id for one in earlier)
         for row, index in enumerate(chosen):
             if not undecided[index]:
                 continue  # the rules see less, but are right more often
@@ -244,7 +245,7 @@ class LearnedJudge:
                 continue
             if about_other_things(new, earlier[index]):
                 continue
-            if parts_with(new, earlier[index]):
+            if parts_with(new, earlier[index], earlier[index].id == newest):
                 labels[index] = np.eye(len(Label), dtype=np.float32)[Label.END]
                 continue
             threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2

@@ -42,9 +42,9 @@ _LEADING_TIME = re.compile(
 _FILLERS = re.compile(
     r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really|"
     r"these days|nowadays|lately|at (?:the|this) moment|at present)\b\s*|"
-    # "My current doctor" is who my doctor is.
+    # "My new doctor" is who my doctor is.
     r"\b(?:(?<=my )|(?<=our )|(?<=his )|(?<=her )|(?<=their )|(?<=['’]s ))"
-    r"(?:(?:current|present)\s+(?=\w)|new\s+(?=favou?rite))",
+    r"(?:(?:current|present)\s+(?=\w)|new\s+(?=\w+ (?:is|are)\b|favou?rite))",
     re.IGNORECASE,
 )
 _CONTRACTIONS = (
@@ -197,12 +197,14 @@ def _subject_after(before: ParsedStatement, rest: str) -> str | None:
     """The subject shared with the clause before; empty for its own, None if it is no clause."""
     if not before.subject or before.act == "forget":
         return None
-    if has_known_verb(before):
-        if starts_relation(rest, 0):
-            return before.subject if before.polarity else None
-        after = parse_sentence(rest, topic=before.subject)
-        if has_known_verb(after) or is_over(after):
-            return ""
+    if has_known_verb(before) and starts_relation(rest, 0):
+        return before.subject if before.polarity else None
+    after = parse_sentence(rest, topic=before.subject)
+    # "Ida sings bass and Bo sings tenor" says of each what may change without the other.
+    alike = before.relation == after.relation and is_plain_name(before.subject)
+    known = has_known_verb(before) and (has_known_verb(after) or is_over(after))
+    if known or (alike and is_plain_name(after.subject)):
+        return ""
     person, again = _PERSON.match(before.text), _PERSON.match(rest)
     # "He told me that she and I are friends" is one clause.
     joined = _PERSON.match(f"{before.text.rsplit(' ', 1)[-1]} ")

@@ -38,7 +38,7 @@ class Relation(NamedTuple):
 
 
 _BE = r"(?:is|are|am)"
-_IN = r"(?:in|at|on|inside|near|under|behind|aboard)"
+_IN = r"(?:in|at|on|inside|near|under|behind|aboard|beside|next to|opposite|by the)"
 # Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
 # their values agree.
 _ASPECTS = (

@@ -30,9 +30,18 @@ _HOUR = re.compile(
     re.IGNORECASE,
 )
 _PARTED = re.compile(
-    r"\b(?:sold|gave (?:away|back)|got rid of|traded in|scrapped|threw (?:away|out)) "
-    r"(?:my|our|his|her|their|the) (?P<thing>[^.,;:!?]+?)"
-    r"(?= (?:and|to|for|on|in|at|last|this|because|yesterday|today)\b|[.,;:!?]|$)",
+    r"\b(?:sold|gave(?: away| back|(?= [^.,;:!?]{1,80} (?:away|back|to)\b))|got rid of|"
+    r"traded(?: in)?|swapped|exchanged|replaced|scrapped|threw (?:away|out)) "
+    r"(?:(?:my|our|his|her|their|the) (?P<thing>[^.,;:!?]{1,80}?)|it)"
+    r"(?= (?:and|away|back|with|to|for|on|in|at|last|this|because|yesterday|today)\b|[.,;:!?]|$)",
+    re.IGNORECASE,
+)
+# What came in its place
+INSTEAD = re.compile(
+    r"\b(?:(?:traded|swapped|exchanged)\b.{1,80}? for|replaced\b.{1,80}? (?:with|by)|"
+    r"(?:and|,|then|to) (?:then )?(?:I |we )?(?:bought|buy|got|get|ordered|(?:now )?have)) "
+    r"(?:an?|another|the|my|our) (?:new )?(?P<thing>[^.,;:!?]{1,80}?)"
+    r"(?= (?:instead|yesterday|today|last|from|for|in|at|on|because|and)\b|[.,;:!?]|$)",
     re.IGNORECASE,
 )
 # A denial of what held, or what corrects it
@@ -67,20 +76,27 @@ def denies_another(new: Told, earlier: Told) -> bool:
     return bool(denied & said and denied - said and said - denied)
 
 
+def is_of_another(asked: str, told: Told) -> bool:
+    """Whether what is asked of a person, "Ida sing tenor", is said of another one alone."""
+    who = asked.split()[0]
+    named = is_plain_name(who) and is_plain_name(told.subject) and told.speaker is None
+    return named and set(_words(who)).isdisjoint((*_words(told.text), *_words(told.subject)))
+
+
 def stems_of(text: str) -> set[str]:
     """The beginnings of the content words of a text, without endings: "ends" as "end"."""
     return {_ENDING.sub("", word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
-def parts_with(new: Told, earlier: Told) -> bool:
-    """Whether somebody sold, or gave away, what an earlier statement says that he has."""
+def parts_with(new: Told, earlier: Told, last: bool = False) -> bool:
+    """Whether somebody sold what an earlier statement says that he has; "it" is of the ``last``."""
     own, other = _words(new.subject), _words(earlier.subject)
-    has = other[:1] == own if len(other) > 1 else _HAS.search(earlier.text) and other == own
-    if not own or not has or Clauses(earlier.text).tense_at(0) < 0:
-        return False
+    is_had = other[:1] == own if len(other) > 1 else other == own and _HAS.search(earlier.text)
+    got = other == own and INSTEAD.search(earlier.text)
     found = _PARTED.search(new.text)
-    thing = found and _words(found["thing"])
-    return bool(thing and set(thing) <= set(_words(earlier.text)))
+    if not own or not found or not (got or (is_had and Clauses(earlier.text).tense_at(0) >= 0)):
+        return False
+    return set(_words(found["thing"])) <= set(_words(earlier.text)) if found["thing"] else last
 
 
 def _called(subject: str) -> list[str]:
@@ -163,12 +179,7 @@ def _common(words: list[str], others: list[str]) -> int:
 
 def _unnumbered(words: list[str]) -> set[str]:
     """Words without numbers and what they count or name: "400 pounds", "platform 4"."""
-    found = set[str]()
-    for at, word in enumerate(words):
-        beside = words[max(0, at - 1) : at + 2]
-        if not _codes(beside):
-            found.add(word)
-    return found
+    return {one for at, one in enumerate(words) if not _codes(words[max(0, at - 1) : at + 2])}
 
 
 def _codes(words: list[str]) -> set[str]:
