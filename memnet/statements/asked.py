@@ -73,7 +73,7 @@ def _is_mine(question: str, one: Told) -> bool:
     """Whether a question asks for what is somebody's, and a statement tells of mine."""
     said = normalise(one.text).split()
     mine = {thing for owner, thing in pairwise(said) if owner in ("my", "our")}
-    mine.update(said if said[:1] == ["i"] else ())
+    mine.update(said[3:] if said[:2] == ["i", "have"] else ())
     return one.speaker is None and any(
         normalise(found["owned"] or found["thing"]) in mine
         and normalise(found["owner"] or found["other"]) not in said
@@ -105,7 +105,8 @@ def decided(
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
-        holds = one.valid_until is None or one.valid_until > moment or _was_over(one)
+        was_over = one.certainty == "was" and one.valid_until == one.valid_from
+        holds = one.valid_until is None or one.valid_until > moment or was_over
         if not (holds or ended) or one.certainty not in ("is", "was"):
             continue
         said = restates(question, one.text, one.subject) if one.speaker is None else None
@@ -182,7 +183,7 @@ def _with_ground(
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
     found = differences(question, best.text)
     opposed = reading.form == "yes" and any(one.opposed for one in found)
-    denied = reading.form == "no" and found[0].denies and found[0].is_of_other
+    denied = reading.form != "yes" and found[0].denies and found[0].is_of_other
     asked = _WHETHER.match(question.strip())
     of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
     if other_days or opposed or of_another or (denied and len(needed) < 2):
@@ -203,8 +204,3 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     named = set(normalise(one.subject).split()) <= set(normalise(rest).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None
-
-
-def _was_over(one: Told) -> bool:
-    """Whether a statement was about what had been when it was told."""
-    return one.certainty == "was" and one.valid_until == one.valid_from

@@ -183,6 +183,19 @@ def test_what_is_about_another_thing_is_not_read(question: str, read: list[int])
 
 
 @pytest.mark.parametrize(
+    ("question", "said", "read"),
+    [
+        ("Which canoe does Liv have?", "I have a canoe.", False),
+        ("Which canoe do I have?", "I have a canoe.", True),
+        ("What's the code?", "I changed the code to 9.", True),
+        ("What's the canoe called?", "I have the canoe Ida.", True),
+    ],
+)
+def test_what_i_have_is_not_what_somebody_else_has(question: str, said: str, read: bool) -> None:
+    assert bool(without_others(question, [_told(said)], _NOW)) is read
+
+
+@pytest.mark.parametrize(
     ("question", "read"),
     [
         ("Which colour was my hut before?", [1]),
@@ -214,6 +227,13 @@ def test_a_verdict_is_about_who_and_what_is_asked_for(question: str, said: str, 
     reading = StatementReading(forms, (), (), 0, (0.9,))
     given = decided(question, [_told(said)], reading, _NOW + 1).forms
     assert [one for one in FORMS if given[one] == 1] == [form]
+
+
+def test_a_denial_of_something_else_is_in_no_conflict() -> None:
+    forms: dict[AnswerForm, float] = {one: float(one == "conflict") for one in FORMS}
+    told = [_told("Ida has never seen a wolf.")]
+    reading = StatementReading(forms, (), (), 0, (0.9,))
+    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1).forms["none"] == 1
 
 
 @pytest.mark.parametrize(
