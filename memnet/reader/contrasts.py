@@ -25,8 +25,7 @@ _PRONOUNS = frozenset("it they he she its their his her".split())
 _FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
 _OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
-# Words of a question that a text need not have
-_ASKING = stems(
+_ASKING = stems(  # words that a text need not have
     "amount ask big call cost date day deep different far fast first heavy high hot kind large "
     "long many mean month much name number often old one people person price say sort tall tell "
     "thick thing time two type warm wide work year"
