@@ -279,7 +279,7 @@ class TextAnswers:
             )
             asked = resolved[-1].question if resolved else text
             if compared is None:
-                prediction = read_alone(asked, prediction, reader)
+                prediction = read_alone(asked, prediction, reader, self._encoder.encode)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, some, self._encoder.encode)
             prediction = as_stored(prediction, dated)

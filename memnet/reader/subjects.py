@@ -135,7 +135,7 @@ def _is_of_another(
                     phrase = phrase[:-1]  # a verb
         missing = not _stems(" ".join(phrase)) & said and "of" not in phrase
         if missing and match["phrase"][0].islower() and differs(phrase, own, known):
-            return _differ(encode, " ".join(phrase), " ".join(own))
+            return differ(encode, " ".join(phrase), " ".join(own))
     return False
 
 
@@ -148,10 +148,10 @@ def _counts_another(question: str, prediction: Prediction, encode: Encode) -> bo
         return False
     thing, rest = _stems(asked["thing"]), _stems(question[asked.end() :])
     said = _stems(quote.text)
-    return not thing & said and rest <= said and _differ(encode, asked["thing"], given["thing"])
+    return not thing & said and rest <= said and differ(encode, asked["thing"], given["thing"])
 
 
-def _differ(encode: Encode, one: str, other: str) -> bool:
+def differ(encode: Encode, one: str, other: str) -> bool:
     """Whether two phrases mean different things."""
     first, second = encode([one, other])
     return bool(first @ second < _ALIKE * np.linalg.norm(first) * np.linalg.norm(second))

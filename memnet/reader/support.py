@@ -7,7 +7,8 @@ from typing import Any
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
-from memnet.text.restated import is_opposed, names_all, names_other_times, restates
+from memnet.reader.subjects import Encode, differ
+from memnet.text.restated import differences, names_other_times, restates
 from memnet.types import AnswerKind, Candidate
 
 # Probability of a verdict, by the quotation alone, from which it is given where the quotation says
@@ -28,7 +29,7 @@ _OTHER_TIME = re.compile(r"\b(?:was|were|had|did|will|would|once|planned)\b", re
 _NUMBER = re.compile(r"\d(?:[\d.,:]{0,20}\d)?")
 
 
-def read_alone(question: str, prediction: Prediction, reader: Reader) -> Prediction:
+def read_alone(question: str, prediction: Prediction, reader: Reader, encode: Encode) -> Prediction:
     """A prediction by what its quotation alone says.
 
     Passages are read several at a time, so that yes or no may come from another one than is
@@ -56,7 +57,7 @@ def read_alone(question: str, prediction: Prediction, reader: Reader) -> Predict
     else:
         heading = before.rstrip().rpartition("\n")[2]  # in a list of questions, the question
         context = f"{first.title} {heading}"
-        given = probability >= _SURE and _has_ground(word, question, quoted, context)
+        given = probability >= _SURE and _has_ground(word, question, quoted, context, encode)
     if given:
         verdict = Candidate(text=word, score=probability)
         prediction = _with_signals(prediction, answer=probability)
@@ -68,19 +69,25 @@ def read_alone(question: str, prediction: Prediction, reader: Reader) -> Predict
     return prediction._replace(promised=False)  # whether it is so is left open
 
 
-def _has_ground(word: AnswerKind, question: str, quoted: str, context: str) -> bool:
+def _has_ground(word: AnswerKind, question: str, quoted: str, context: str, encode: Encode) -> bool:
     """Whether denials, numbers, days and opposites of question and quotation agree with a word."""
     one_denies = bool(_DENIES.search(question)) != bool(_DENIES.search(quoted))
+    found = differences(question, quoted, context)
+    nearest = found[0]
     if word == "no":
-        return one_denies and names_all(question, quoted, context)
+        return one_denies and not nearest.missing
+    missing, instead = (" ".join(sorted(one)) for one in (nearest.missing, nearest.instead))
     others = set(_NUMBER.findall(question)) - set(_NUMBER.findall(quoted))
     return not (
         one_denies
         or others
         or "than" in quoted.split()
+        or quoted.rstrip().endswith("?")
         or bool(_OTHER_TIME.search(question)) != bool(_OTHER_TIME.search(quoted))
         or names_other_times(question, quoted)
-        or is_opposed(question, quoted)
+        or any(one.opposed for one in found)
+        # "Food may be eaten here" does not say who may sleep here.
+        or (nearest.modal and missing and instead and differ(encode, missing, instead))
     )
 
 
@@ -92,10 +99,10 @@ def _with_signals(prediction: Prediction, **changed: Any) -> Prediction:
 def _with_kind(
     prediction: Prediction, kind: AnswerKind, candidates: Sequence[Candidate], short: str | None
 ) -> Prediction:
-    distinct = {one.text: one for one in reversed(candidates)}
-    return prediction._replace(
-        kind=kind, candidates=tuple(reversed(distinct.values())), short=short
-    )
+    first: dict[str, Candidate] = {}
+    for one in candidates:
+        first.setdefault(one.text, one)
+    return prediction._replace(kind=kind, candidates=tuple(first.values()), short=short)
 
 
 def _quoted(quotes: Sequence[Quotation]) -> Candidate:

@@ -8,12 +8,9 @@ import numpy as np
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.codes import codes_of
-from memnet.statements.judge import columns_of
-from memnet.statements.parsing import parse_sentence
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.things import (
     INSTEAD,
-    NO_MORE,
     denies_another,
     has_hour,
     is_of_another,
@@ -24,11 +21,10 @@ from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
-from memnet.text.restated import is_opposed, names_other_times, restates
+from memnet.text.restated import differences, names_other_times, restates
 
 _WHETHER = re.compile(
-    r"(?P<verb>do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)"
-    r"(?: (?:now|still|currently))?\?*$",
+    r"(?:do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)(?: (?:now|still|currently))?\?*$",
     re.IGNORECASE,
 )
 _DAY = r"(?:when|(?:what|which) (?:day|date|year|month))"
@@ -105,8 +101,7 @@ def decided(
         return _timed(when, told, reading, moment)
     if not asks_whether(question):
         return reading
-    asked = _WHETHER.match(question.strip())
-    now = asked is not None and asked["verb"].casefold() in ("do", "does", "is", "are", "am")
+    now = question.strip().casefold().startswith(("do ", "does ", "is ", "are ", "am "))
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
@@ -116,8 +111,6 @@ def decided(
         said = restates(question, one.text, one.subject) if one.speaker is None else None
         if said is not None and said.sure:
             found[index] = said.yes and not ended
-        elif asked is not None and _says(asked, one):
-            found[index] = not (columns_of(one).negative or ended)
     if len(set(found.values())) != 1:
         return _with_ground(question, told, reading)
     return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
@@ -187,23 +180,14 @@ def _with_ground(
     best = told[int(np.argmax(reading.relevance))]
     needed = [one for one, share in zip(told, reading.relevance, strict=True) if share > 1 / 2]
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
-    opposed = reading.form == "yes" and is_opposed(question, best.text)
+    found = differences(question, best.text)
+    opposed = reading.form == "yes" and any(one.opposed for one in found)
+    denied = reading.form == "no" and found[0].denies and found[0].is_of_other
     asked = _WHETHER.match(question.strip())
-    elsewhere = asked is not None and (
-        all(is_of_another(asked["rest"], one) for one in needed or [best])
-        or (reading.form != "yes" and len(needed) < 2 and _denies_else(asked["rest"], best))
-    )
-    if other_days or opposed or elsewhere:
+    of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
+    if other_days or opposed or of_another or (denied and len(needed) < 2):
         return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
     return reading
-
-
-def _denies_else(asked: str, one: Told) -> bool:
-    """Whether a statement denies, or dislikes, another thing than "Ida eaten snails" asks for."""
-    said = columns_of(one)
-    denies = DENIED.search(one.text) or (said.liked and said.negative)
-    same = NO_MORE.search(one.text) or stems_of(asked.split()[-1]) <= stems_of(one.text)
-    return bool(denies and not same)
 
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
@@ -224,19 +208,3 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
 def _was_over(one: Told) -> bool:
     """Whether a statement was about what had been when it was told."""
     return one.certainty == "was" and one.valid_until == one.valid_from
-
-
-def _says(asked: re.Match[str], one: Told) -> bool:
-    """Whether a statement says, or denies, what a question asks, in the same words."""
-    rest, subject = asked["rest"], one.subject
-    if asked["verb"].casefold() in ("was", "were"):
-        # "Was the shed painted?" is answered by "I painted the shed on Monday".
-        thing, _, done = normalise(rest).rpartition(" ")
-        if thing and f" {done} {thing} " in f"{normalise(one.text)} ":
-            return True
-    if not subject or not rest.casefold().startswith(f"{subject.casefold()} "):
-        return False
-    verb = "" if asked["verb"].casefold() in ("do", "does") else f"{asked['verb']} "
-    parsed = parse_sentence(f"{subject} {verb}{rest[len(subject) + 1 :]}", subject=subject)
-    own, other = columns_of(parsed), columns_of(one)
-    return own.words == other.words or bool(own.liked and own.liked == other.liked)

@@ -45,7 +45,7 @@ INSTEAD = re.compile(
     re.IGNORECASE,
 )
 # A denial of what held, or what corrects it
-NO_MORE = re.compile(
+_NO_MORE = re.compile(
     r"\b(?:no longer|any ?more|any longer|but|instead|until|till|since|only|than)\b|[,;]",
     re.IGNORECASE,
 )
@@ -66,7 +66,7 @@ def about_other_things(new: Told, earlier: Told) -> bool:
 
 def denies_another(new: Told, earlier: Told) -> bool:
     """Whether a statement denies the same of another thing: "sings here", "does not sing there"."""
-    if not DENIED.search(new.text) or DENIED.search(earlier.text) or NO_MORE.search(new.text):
+    if not DENIED.search(new.text) or DENIED.search(earlier.text) or _NO_MORE.search(new.text):
         return False
     if _words(new.subject) != _words(earlier.subject):
         return False

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from memnet.text.english import units
 
 _AUXILIARY = re.compile(
-    r"(?:(?:and|but|so) )?(?P<verb>is|are|am|was|were|do|does|did|has|have|had|can|may|must|should|"
-    r"will) (?P<rest>.+)",
+    r"(?:q\b|[\W\d]){0,9}(?:(?:and|but|so) )?"  # "1.2 Can I swim?", "Q: Can I swim?"
+    r"(?P<verb>is|are|am|was|were|do|does|did|has|have|had|can|may|must|should|will) (?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 # Written in one way before words are compared.
@@ -21,7 +21,7 @@ _SPELLED = tuple(
     for pattern, written in (
         (r"[’`]", "'"),
         (r"\bcan(?:not|'t)\b", "can not"),
-        (r"\bmust not\b|(?:^\W{0,4}|(?<=[.;:] ))(?:do not|don't|never)\b", "may not"),
+        (r"\bmust not\b|(?:^\W{0,4}|(?<=[.;:] ))(?:please )?(?:do not|don't|never)\b", "may not"),
         (r"\bwon't\b", "will not"),
         (r"n't\b", " not"),
         (r"\b(it|he|she|there|that)'s\b", r"\1 is"),
@@ -30,13 +30,18 @@ _SPELLED = tuple(
         (r",? but also\b|\bas well as\b", " and"),
         (r"\bno (?:longer|more)\b|\bno ?one\b|\b(?:nobody|nothing|none|never)\b", "not"),
         (r"\b(?:have|has|had) to\b", "must"),
+        (r"\bcan not (?:stand|bear)\b|\b(?:hate|detest|loathe)s?\b", "dislikes"),
+        (r"\b(?:love|adore|enjoy)s?\b|\b(?:is|are|am) fond of\b", "likes"),
+        (r"\bany (?:more|longer)\b", ""),
         (r"\b(?:have|has) (not )?been\b", r"\1been"),
         (r"\bonly\b(.{0,60}?)\bwith\b", r"may not\1without"),  # "only with an adult"
         (r"\b(?:switched|turned) (?=on\b|off\b)", ""),
         (r"\bout of (?:order|service|use)\b", "broken"),
         (r"\b(?:(?:served|carried|offered|provided) )?(?:free of charge|for free)", "free"),
         (r"\bcosts? (?:anything|money|\W?\d[\d.,]{0,9}\W?(?: ?[a-z]{1,9}\b)?)", "costs"),
+        (r"\bcosts? [a-z]{3,9} (?:euros?|dollars?|pounds?|francs?|crowns?|cents?)\b", "costs"),
         (r"\bcosts an? [a-z]{1,9}", "costs"),
+        (r"^do(?:es)? [a-z]{1,9} must pay (?:anything |extra )?for (.{1,80})", r"does \1 cost"),
     )
 )
 _WORD = re.compile(r"[^\W_]+(?:[.,:/][^\W_]+)*")
@@ -55,7 +60,8 @@ _MODAL = {
 _LEFT_OUT = frozenset(
     "a an the this these those there is are am was were be been being do does did will should also "
     "still ever now really currently already yet any anymore anybody anyone anything here own just "
-    "very fully completely strictly permanently always please again all every each both".split()
+    "very fully completely strictly permanently always please again all every each both everywhere "
+    "anywhere throughout".split()
 )
 _PRONOUNS = frozenset("it they he she this".split())
 _ANYBODY = frozenset("i you we one people my your our".split())
@@ -84,10 +90,22 @@ _LIMITS = re.compile(
     r"\b(?:without|lacks?|stopped|ceased|dropped|out of|except|unless|only|hardly|rarely|seldom|"
     r"until|used to|former|formerly|if|when|before|after|instead|than|apart|once|some|might|maybe|"
     r"perhaps|almost|nearly|all|every|each|most|many|few|both|half|either|or|planned|was|were|had|"
-    r"will|would|should|says?|said|thinks?|too)\b",
+    r"will|would|should|says?|said|thinks?|too|everywhere|anywhere)\b",
     re.IGNORECASE,
 )
-_WIDER = frozenset("all every each both".split())  # what is so in all rooms is so
+# What is so in all rooms is so, but not what is not so in all.
+_WIDER = frozenset("all every each both everywhere anywhere".split())
+_NOT_IN_ALL = re.compile(r"\bnot\b.{0,60}?(?<!\bat )\b(?:all|every|each|both|everywhere)\b", re.I)
+_USED_TO = re.compile(r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\bused to\b", re.IGNORECASE)
+_ONLY = re.compile(r"\W{0,4}only (?=.{1,60} (?:may|can|allowed|permitted)\b)", re.IGNORECASE)
+# How an answer begins to a question that stands above it
+_REPLY = re.compile(
+    r"\W{0,9}(?:a:|answer:|(?:oh|well|luckily|sadly|(?:un)?fortunately)\b)?\W{0,9}"
+    r"(?:(?P<yes>(?:yes|of course|certainly|sure|gladly|absolutely|definitely|by all means|do so|"
+    r"please do|feel free|no problem)\b(?! not\b))|not?(?=\W*$|\W*[,.;:!–—-])|"
+    r"not (?:at (?:all|the moment|present)|since|really|yet)\b)",
+    re.IGNORECASE,
+)
 _BREAK = re.compile(
     r"(?:[,;:()]\s*|\s[-–—]\s|\s(?=(?:but|while|whereas|although|though|because|so)\s))"
     r"(?:(?:but|and|while|whereas|although|though|because|so)\s)?",
@@ -105,6 +123,7 @@ _SUBJECT_END = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|may|must|will|has|have|had|in|on|at|of|for|from|with)\b",
     re.IGNORECASE,
 )
+_ABLE = re.compile(r"(?P<un>un|in|im|ir)?(?P<verb>[a-z]{2,20})[ai]ble")
 _NO_ENDINGS = ("ss", "us", "is", "eed")
 _VOWEL = re.compile("[aeiouy]")
 _VERB = re.compile(r"\b(?:is|are|was|were|can|may|has|have)\b(?! not\b)", re.IGNORECASE)
@@ -133,7 +152,7 @@ _IRREGULAR = {
     ).split(",")
     for verb, *forms in (verbs.split(),)
     for form in forms
-} | {"has": "have", "dying": "die", "going": "go", "lying": "lie", "using": "use"}
+} | {"has": "have", "dying": "die", "going": "go", "lying": "lie", "using": "use", "ed": "eat"}
 
 
 class Restated(NamedTuple):
@@ -141,6 +160,23 @@ class Restated(NamedTuple):
 
     yes: bool
     sure: bool  # Whether in the question's own words, and no others
+
+
+class Difference(NamedTuple):
+    """How a clause differs from a question."""
+
+    missing: set[str]  # Stems that the question has, the clause and a title not; no prepositions
+    instead: set[str]  # Stems that the clause has, and the question not; no prepositions
+    modal: str  # "may" or "must" if both are of that
+    opposed: bool  # Whether it has an opposite of a word of the question, and another of its words
+    denies: bool
+    shared: int  # How many stems both have
+
+    @property
+    def is_of_other(self) -> bool:
+        """Whether it has other words in place of some, and at least as many shared ones."""
+        count = len(self.missing - _LIGHT)
+        return 0 < count == len(self.instead - _LIGHT) <= self.shared and not self.opposed
 
 
 class _Frame(NamedTuple):
@@ -162,47 +198,89 @@ def restates(question: str, text: str, title: str = "", before: str = "") -> Res
     or one pair of opposites. Of what the clause leaves out the ``title`` may name the rest, or the
     sentence ``before`` what a pronoun stands for. Otherwise the clause has more words, or others.
     """
-    asked = _AUXILIARY.fullmatch(_spelled(question).strip(" ?!.\"'"))
-    if asked is None or _NOT_ASKED.search(asked["rest"]):
+    asked = _asked(question)
+    if asked is None:
         return None
-    verb = asked["verb"].casefold()
-    frame = _frame(asked.group() if _stem(verb) in _MODAL else asked["rest"])
-    found: set[Restated] = set()
+    verb, whole, frame = asked
+    found: set[Restated | None] = set()
     named = frozenset(_frame(_spelled(title)).words)
     previous = [before[one.start : one.end] for one in units(before)][-3:]
     for unit in units(text):
         sentence = text[unit.start : unit.end]
-        for clause in _clauses(_spelled(sentence)):
-            if _same_limits(asked.group(), clause):
-                said = _compared(verb, frame, clause, named, previous)
-                found |= set() if said is None else {said}
+        heading = previous[-1] if previous else title.rpartition(" > ")[2]
+        replied = _replied(verb, frame, heading, sentence, named)
+        if replied is not None:
+            return replied
+        for clause in _clauses(_spelled(sentence)) if "?" not in sentence else ():
+            free = _ONLY.sub("", clause, count=1)
+            if verb in ("do", "does"):
+                free = _USED_TO.sub("not", free)
+            if not _same_limits(whole, free):
+                continue
+            said = _compared(verb, frame, free, named, previous)
+            if free != clause and not (said and said.sure):
+                said = _of_others(frame, free, named)
+            found.add(said)
         previous.append(sentence)
-    found = {one for one in found if one.sure} or found
+    found = {one for one in found if one and one.sure} or found - {None}
     return found.pop() if len(found) == 1 else None
 
 
-def is_opposed(question: str, text: str) -> bool:
-    """Whether a clause of a text has an opposite of a word of a question, and another of its words.
-
-    Such a text is no ground for yes.
-    """
-    asked = set(_frame(_spelled(question)).words)
-    return any(
-        asked & said and any(_kind(one, other) for one in asked - said for other in said - asked)
-        for clause in _all_clauses(text)
-        if _same_limits(question, clause)
-        for said in (set(_frame(clause).words),)
-    )
+def _asked(question: str) -> tuple[str, str, _Frame] | None:
+    """The verb that a question for yes or no begins with, the question, and what it asks."""
+    found = _AUXILIARY.fullmatch(_spelled(question).strip(" ?!.\"'*_"))
+    if found is None or _NOT_ASKED.search(found["rest"]):
+        return None
+    verb, text = found["verb"].casefold(), f"{found['verb']} {found['rest']}"
+    return verb, text, _frame(text if _stem(verb) in _MODAL else found["rest"])
 
 
-def names_all(question: str, text: str, title: str) -> bool:
-    """Whether a clause of a text and its title have all words of a question but prepositions.
+def _replied(
+    verb: str, asked: _Frame, heading: str, answer: str, named: frozenset[str]
+) -> Restated | None:
+    """What an answer says first to a question that stands above it, where that is what is asked."""
+    other = _asked(heading) if "?" in heading else None
+    if other is None or other[2].modal != asked.modal:
+        return None
+    words = tuple(one for one in asked.words if one in other[2].words or one not in named)
+    same = _same(words, other[2].words, verb, asked.modal)
+    spelled = _spelled(answer)
+    said = _frame(_BREAK.split(spelled.rstrip(" .!"), maxsplit=1)[0])
+    if reply := _REPLY.match(spelled):
+        said = said._replace(denials=reply["yes"] is None)
+    elif said.words or not said.modal or said.modal != asked.modal:  # "There is no need"
+        return None
+    odd = (asked.denials + other[2].denials + said.denials) % 2 == 1
+    return None if same is None else Restated(same != odd, sure=True)
 
-    Any other text is no ground for no.
-    """
-    asked, named = (set(_frame(_spelled(one)).words) for one in (question, title))
-    asked -= named | _PREPOSITIONS
-    return any(asked <= set(_frame(clause).words) for clause in _all_clauses(text))
+
+def _of_others(asked: _Frame, clause: str, named: frozenset[str]) -> Restated | None:
+    """What "only members may fish" says to a question whether others may."""
+    said = _frame(clause)
+    others = set(asked.words) - set(said.words) - named - _PREPOSITIONS
+    members = set(said.words) - set(asked.words)
+    differ = others and members and members == set(said.words[: len(members)])
+    may = asked.modal == said.modal == "may" and not said.denials
+    return Restated(asked.denials % 2 == 1, sure=False) if differ and may else None
+
+
+def differences(question: str, text: str, title: str = "") -> list[Difference]:
+    """How the clauses of a text differ from a question, the nearest first, and "" last."""
+    asked, named = (_frame(_spelled(one)) for one in (question, title))
+    found: list[Difference] = []
+    for clause in (*_all_clauses(text), ""):
+        said = _frame(clause)
+        missing = set(asked.words) - set(said.words)
+        instead = set(said.words) - set(asked.words)
+        opposed = any(_kind(one, other) for one in missing for other in instead)
+        shared = len(set(asked.words) - missing)
+        opposed = opposed and shared > 0 and _same_limits(question, clause)
+        missing -= {*named.words, *_PREPOSITIONS}
+        modal = asked.modal if asked.modal == said.modal else ""
+        denies = said.denials % 2 == 1
+        others = instead - _PREPOSITIONS
+        found.append(Difference(missing, others, modal, opposed, denies, shared))
+    return sorted(found, key=lambda one: len(one.missing))
 
 
 def names_other_times(question: str, text: str) -> bool:
@@ -231,7 +309,7 @@ def _clauses(sentence: str) -> Iterator[str]:
     parts = [part.strip() for part in _BREAK.split(sentence)]
     last = ""
     for part, following in pairwise([*parts, ""]):
-        if not part or _CONDITION.match(part):
+        if not part or (_CONDITION.match(part) and not _ONLY.match(part)):
             last = ""
             continue
         if _CONDITION.match(following):
@@ -303,7 +381,10 @@ def _frame(text: str) -> _Frame:
 
 def _same_limits(question: str, clause: str) -> bool:
     asked, said = (set(_LIMITS.findall(text.casefold())) for text in (question, clause))
-    if re.search(r"\bbeen\b", clause):
+    if not asked & _WIDER and _NOT_IN_ALL.search(clause):
+        return False
+    active = bool(_frame(clause).past) and _frame(clause).words[:1] != _frame(question).words[:1]
+    if active or re.search(r"\bbeen\b", clause):  # "Was it mended?": "Ann mended it."
         asked -= {"was", "were"}
     return asked - _WIDER <= said and said - asked <= _WIDER and asked & _WIDER <= said
 
@@ -314,6 +395,8 @@ def _compared(
     """What a clause says to a question that begins with ``verb``."""
     whole, _, piece = clause.partition("\0")
     said = _frame(whole)
+    if asked.modal != said.modal:
+        asked, said = _permitted(asked, said.words), _permitted(said, asked.words)
     if said.modal != asked.modal or said.modal == "both" or not asked.words:
         return None
     if piece:
@@ -350,6 +433,17 @@ def _compared(
     if len(missing) > opposite:
         return None
     return Restated(denied == opposite, sure=False)
+
+
+def _permitted(frame: _Frame, words: Sequence[str]) -> _Frame:
+    """What "is washable" says, as "may be washed" where that verb is among some words."""
+    for one in () if frame.modal else map(_ABLE.fullmatch, frame.tokens):
+        if one and (verb := _stem(one["verb"])) in words:
+            said = (verb if word == _stem(one.group()) else word for word in frame.words)
+            kept = tuple(word for word in said if word not in _OF_MODALS)
+            denials = frame.denials + (one["un"] is not None)
+            return frame._replace(modal="may", words=kept, denials=denials)
+    return frame
 
 
 def _alignments(
@@ -447,9 +541,9 @@ def _kind(one: str, other: str) -> str:
     """The section of the list of opposites that has two stems, "states" by a prefix, or ""."""
     short, long = sorted((one, other), key=len)
     negated = len(short) >= _SHORTEST and long in {f"{prefix}{short}" for prefix in _PREFIXES}
-    if negated and long not in _NO_OPPOSITES:
-        return "states"
-    return _opposites().get(frozenset((one, other)), "")
+    negated |= one[:-3] == other[:-3] and {one[-3:], other[-3:]} == {"ful", "les"}
+    by_prefix = "states" if negated and long not in _NO_OPPOSITES else ""
+    return _opposites().get(frozenset((one, other)), by_prefix)
 
 
 @cache

@@ -399,3 +399,22 @@ def test_what_a_message_denies_is_its_answer(memory: Engine) -> None:
     assert answer.answer is not None
     assert "is refused" in answer.answer
     assert "filter" not in answer.answer
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "verdict"),
+    [
+        ("Tea may be drunk in the loft.", "Can I nap in the loft?", None),
+        ("Tea may be drunk in the loft.", "Can I drink tea in the loft?", "yes"),
+        ("Only nurses may open the safe.", "May guests open the safe?", "no"),
+        # The reader's own first word is the other one.
+        ("# Loft\n\nDo I need a ticket?\n\nNo, just come in.", "Do I need a ticket?", "no"),
+    ],
+)
+def test_a_verdict_is_that_of_what_is_quoted(
+    memory: Engine, text: str, question: str, verdict: str | None
+) -> None:
+    memory.ingest(Document(id="loft", title="", text=text))
+    answer = memory.ask(question)
+    assert answer.short == verdict
+    assert (answer.answer or "").startswith(f"{(verdict or text).capitalize()}")

@@ -166,3 +166,20 @@ def test_a_message_that_holds_no_longer_is_not_the_answer(memory: Engine) -> Non
         # The message is evidence, whichever expert has read it.
         assert {one.source for one in answer.evidence} <= {"m1", "m2", "m3", "m4"}
     assert memory.ask("Which companies were suggested?").experts[0].name == "documents"
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "kind"),
+    [
+        (["I can't stand quinces.", "Tove hates leeks."], "Does Tove like quinces?", "none"),
+        (["I can't stand quinces.", "Tove hates leeks."], "Does Tove like leeks?", "no"),
+        (["Oda has never flown a kite.", "Oda rows."], "Has Oda flown a glider?", "none"),
+        (["My nephew doesn't eat eggs.", "My aunt rows."], "Does my aunt eat eggs?", "none"),
+        (["Ivo's horse is Flint.", "Flint is not shod."], "Is Ivo's horse shod?", "no"),
+    ],
+)
+def test_what_is_said_of_another_is_no_verdict(
+    memory: Engine, told: list[str], question: str, kind: str
+) -> None:
+    _tell(memory, *told)
+    assert memory.ask(question).kind == kind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.text.restated import Restated, is_opposed, names_all, names_other_times, restates
+from memnet.text.restated import Restated, differences, names_other_times, restates
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,19 @@ from memnet.text.restated import Restated, is_opposed, names_all, names_other_ti
         ("Does the soup cost anything?", "Soup is served free of charge.", False),
         ("Is there a harp in the hall?", "The hall has no harp.", False),
         ("Is lunch included in the fee?", "The fee includes lunch.", True),
+        ("Are kites forbidden?", "Kites are forbidden everywhere.", True),
+        ("May I fly a kite on the dyke?", "Kites may be flown anywhere on the dyke.", True),
+        ("Were all seats taken?", "Not all seats were taken.", False),
+        ("Can you wash the cover?", "The cover is washable.", True),
+        ("Can I eat the plums?", "The plums are inedible.", False),
+        ("Is the cover washable?", "The cover can not be washed.", False),
+        ("May nurses open the safe?", "Only nurses may open the safe.", True),
+        ("Do I have to pay for the audio guide?", "The audio guide is free of charge.", False),
+        ("Do I have to pay for lockers?", "Lockers cost two euros a day.", True),
+        ("Do I like quinces?", "I can't stand quinces.", False),
+        ("Do I smoke?", "I don't smoke any more.", False),
+        ("Is the soup harmless?", "The soup is harmful.", False),
+        ("May I feed the geese?", "Please don't feed the geese.", False),
     ],
 )
 def test_a_clause_affirms_or_denies_in_the_words_of_the_question(
@@ -67,6 +80,12 @@ def test_a_clause_affirms_or_denies_in_the_words_of_the_question(
         ("Is the tent open at night?", "The tent is open at day."),
         ("Is the lid covered?", "The lid is discovered."),
         ("Is the gate open?", "The gate is open if it is dry."),
+        ("May pilots use the sauna?", "Only pilots may use the bar."),
+        ("May pilots use the bar?", "Only retired pilots may use the bar."),
+        ("Are kites allowed?", "Kites are not allowed everywhere."),
+        ("Is the ladder stable?", "The ladder is portable."),
+        ("Do I have to pay for lunch?", "The audio guide is free of charge."),
+        ("Is the terrace heated?", "Is the terrace heated?"),
         ("Is it so?", ""),
         ("?", "Yes."),
     ],
@@ -98,20 +117,76 @@ def test_what_has_more_words_is_not_sure() -> None:
     assert restates("Is the gate locked?", "The back gate is unlocked.") == (False, False)
 
 
+def test_only_some_may_what_others_may_not() -> None:
+    assert restates("May guests open the safe?", "Only nurses may open the safe.") == (False, False)
+
+
 @pytest.mark.parametrize(
-    ("text", "is_no_ground"),
+    ("heading", "question", "answer", "yes"),
+    [
+        ("Do I need a ticket?", "Do I need a ticket?", "No, just come in.", False),
+        ("3.1 Do I have to book?", "Do I need to book?", "There is no need.", False),
+        ("**Q: May I bring a dog?**", "Can I bring a dog?", "Do so, on a lead.", True),
+        ("Is there a fee?", "Is there a fee?", "Sadly, yes: two francs.", True),
+        ("Are dogs allowed?", "Are dogs forbidden?", "A: Of course!", False),
+        ("Is the tower open?", "Is the tower closed?", "Not at the moment.", True),
+        ("May I film here?", "May I film here?", "Please don't.", False),
+        ("May I film here?", "May I film here?", "No one minds.", None),
+        ("Are eggs sold?", "Are eggs sold?", "Not only eggs.", None),
+        ("Is milk sold?", "Are eggs sold?", "No, only on Sundays.", None),
+        ("Did Oda beat Ivo?", "Did Ivo beat Oda?", "Yes.", None),
+        ("Do I have to book?", "Can I book?", "No.", None),
+    ],
+)
+def test_the_answer_below_a_question_begins_with_a_verdict(
+    heading: str, question: str, answer: str, yes: bool | None
+) -> None:
+    expected = None if yes is None else Restated(yes, sure=True)
+    assert restates(question, answer, before=f"{heading}\n\n") == expected
+    assert restates(question, f"{heading}\n\n{answer}") == expected
+    assert restates(question, answer, title=f"Questions > {heading}") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_opposed"),
     [("Oda sold her harp.", True), ("Oda used to sell harps.", False), ("Oda plays.", False)],
 )
-def test_opposites_are_no_ground_for_yes(text: str, is_no_ground: bool) -> None:
-    assert is_opposed("Does Oda buy a harp?", text) is is_no_ground
+def test_a_clause_has_an_opposite(text: str, is_opposed: bool) -> None:
+    found = differences("Does Oda buy a harp?", text)
+    assert any(one.opposed for one in found) is is_opposed
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "title", "missing", "instead"),
+    [
+        ("Does Zed need a key?", "No key is needed.", "Zed 3", set(), set()),
+        ("Does Zed need a key?", "No lock is needed.", "Zed 3", {"key"}, {"lock"}),
+        ("Can I nap in the loft?", "Tea is hot. Tea may be had in the loft.", "", {"nap"}, None),
+        ("Is it open?", "", "", {"open"}, set()),
+    ],
+)
+def test_the_nearest_clause_lacks_words(
+    question: str, text: str, title: str, missing: set[str], instead: set[str] | None
+) -> None:
+    nearest = differences(question, text, title)[0]
+    assert nearest.missing == missing
+    assert instead is None or nearest.instead == instead
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_of_other"),
+    [
+        ("Has Oda flown a glider?", "Oda has never flown a kite.", True),
+        ("Does Oda own a kite?", "Oda has no kite.", False),
+        ("Did Oda win the regatta?", "Oda did not lose the regatta.", False),
+        ("Has Oda flown a glider?", "Oda is ill and flies no more.", False),
+    ],
+)
+def test_a_clause_has_another_word_in_place(question: str, text: str, is_of_other: bool) -> None:
+    assert differences(question, text)[0].is_of_other is is_of_other
 
 
 def test_other_days_say_nothing_about_one() -> None:
     assert names_other_times("Is it open on Fridays?", "Closed on Mondays.")
     assert not names_other_times("Is it open on Fridays?", "Closed on Mondays and Fridays.")
     assert not names_other_times("Is it open on Fridays?", "Open daily.")
-
-
-def test_words_may_stand_in_the_title() -> None:
-    assert names_all("Does Zed need a key?", "No key is needed.", "Zed 3")
-    assert not names_all("Does Zed need a key?", "No lock is needed.", "Zed 3")
