@@ -30,7 +30,10 @@ _SPELLED = tuple(
         (r",? but also\b|\bas well as\b", " and"),
         (r"\bno (?:longer|more)\b|\bno ?one\b|\b(?:nobody|nothing|none|never)\b", "not"),
         (r"\b(?:have|has|had) to\b", "must"),
-        (r"\bcan not (?:stand|bear)\b|\b(?:hate|detest|loathe)s?\b", "dislikes"),
+        (
+            r"\bcan not (?:stand|bear)\b(?! (?:at|in|on|up)\b)|\b(?:hate|detest|loathe)s?\b",
+            "dislikes",
+        ),
         (r"\b(?:love|adore|enjoy)s?\b|\b(?:is|are|am) fond of\b", "likes"),
         (r"\bany (?:more|longer)\b", ""),
         (r"\b(?:have|has) (not )?been\b", r"\1been"),
@@ -41,7 +44,10 @@ _SPELLED = tuple(
         (r"\bcosts? (?:anything|money|\W?\d[\d.,]{0,9}\W?(?: ?[a-z]{1,9}\b)?)", "costs"),
         (r"\bcosts? [a-z]{3,9} (?:euros?|dollars?|pounds?|francs?|crowns?|cents?)\b", "costs"),
         (r"\bcosts an? [a-z]{1,9}", "costs"),
-        (r"^do(?:es)? [a-z]{1,9} must pay (?:anything |extra )?for (.{1,80})", r"does \1 cost"),
+        (
+            r"^do(?:es)? (?:i|you|we|one|people) must pay (?:anything )?for (.{1,80})",
+            r"does \1 cost",
+        ),
     )
 )
 _WORD = re.compile(r"[^\W_]+(?:[.,:/][^\W_]+)*")
@@ -123,6 +129,7 @@ _SUBJECT_END = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|may|must|will|has|have|had|in|on|at|of|for|from|with)\b",
     re.IGNORECASE,
 )
+_FOR_SALE = frozenset(("sold", preposition) for preposition in _PLACED)
 _ABLE = re.compile(r"(?P<un>un|in|im|ir)?(?P<verb>[a-z]{2,20})[ai]ble")
 _NO_ENDINGS = ("ss", "us", "is", "eed")
 _VOWEL = re.compile("[aeiouy]")
@@ -269,7 +276,7 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
     asked, named = (_frame(_spelled(one)) for one in (question, title))
     found: list[Difference] = []
     for clause in (*_all_clauses(text), ""):
-        said = _frame(clause)
+        said = _permitted(_frame(clause), asked.words)
         missing = set(asked.words) - set(said.words)
         instead = set(said.words) - set(asked.words)
         opposed = any(_kind(one, other) for one in missing for other in instead)
@@ -383,8 +390,7 @@ def _same_limits(question: str, clause: str) -> bool:
     asked, said = (set(_LIMITS.findall(text.casefold())) for text in (question, clause))
     if not asked & _WIDER and _NOT_IN_ALL.search(clause):
         return False
-    active = bool(_frame(clause).past) and _frame(clause).words[:1] != _frame(question).words[:1]
-    if active or re.search(r"\bbeen\b", clause):  # "Was it mended?": "Ann mended it."
+    if _frame(clause).past or re.search(r"\bbeen\b", clause):
         asked -= {"was", "were"}
     return asked - _WIDER <= said and said - asked <= _WIDER and asked & _WIDER <= said
 
@@ -404,6 +410,9 @@ def _compared(
         known = part | set(said.words) | named
         held = not part - _PREPOSITIONS or not part <= set(asked.words) <= known
         return None if held or said.denials else Restated(asked.denials % 2 == 1, sure=True)
+    if verb in ("was", "were") and said.past and not said.denials:  # "Ann mended it"
+        done = next(at for at, word in enumerate(said.words) if word in map(_stem, said.past))
+        said = said._replace(words=said.words[done:])
     past = said.past - set(asked.tokens)
     over = past or ("been" in said.tokens and "been" not in asked.tokens)
     if over and verb in ("do", "does", "is", "are"):
@@ -436,12 +445,19 @@ def _compared(
 
 
 def _permitted(frame: _Frame, words: Sequence[str]) -> _Frame:
-    """What "is washable" says, as "may be washed" where that verb is among some words."""
-    for one in () if frame.modal else map(_ABLE.fullmatch, frame.tokens):
-        if one and (verb := _stem(one["verb"])) in words:
-            said = (verb if word == _stem(one.group()) else word for word in frame.words)
+    """What "is washable" says, as "may be washed" where that verb is among some words.
+
+    What is sold at a place may be bought.
+    """
+    for place, token in enumerate(frame.tokens if not frame.modal else ()):
+        one = _ABLE.fullmatch(token)
+        verb = _stem(one["verb"]) if one else ""
+        if (token, *frame.tokens[place + 1 : place + 2]) in _FOR_SALE:
+            verb = "buy"
+        if verb in words:
+            said = (verb if word == _stem(token) else word for word in frame.words)
             kept = tuple(word for word in said if word not in _OF_MODALS)
-            denials = frame.denials + (one["un"] is not None)
+            denials = frame.denials + bool(one and one["un"])
             return frame._replace(modal="may", words=kept, denials=denials)
     return frame
 

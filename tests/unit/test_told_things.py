@@ -216,6 +216,13 @@ def test_a_verdict_is_about_who_and_what_is_asked_for(question: str, said: str, 
     assert [one for one in FORMS if given[one] == 1] == [form]
 
 
+def test_a_denial_of_something_else_is_in_no_conflict() -> None:
+    forms: dict[AnswerForm, float] = {one: float(one == "conflict") for one in FORMS}
+    told = [_told("Ida has never seen a wolf.")]
+    reading = StatementReading(forms, (), (), 0, (0.9,))
+    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1).forms["none"] == 1
+
+
 @pytest.mark.parametrize(
     ("question", "new", "now"),
     [
