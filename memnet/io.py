@@ -42,6 +42,7 @@ _SUPERSETS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "shift_jis": "cp932",
+    "euc_jis_2004": "euc_jp",
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
@@ -63,6 +64,11 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 _SIGN_IN_WORD = re.compile(
     rb"[a-z\xdf-\xff](?:[\x80\x82-\x84\x86-\x89\x8b\x93-\x95\x98\x99\x9b\xa1-\xa9\xab-\xb6\xb8\xb9"
     rb"\xbb-\xbf](?=[a-z\xdf-\xff])|[\x8a\x8c\x8e\x9f\xc0-\xde])"
+)
+# Quotation marks, dashes and the sign of the euro of Windows-1252, where no letter stands
+_TYPOGRAPHIC = re.compile(
+    rb"(?<!\w)(?:\x91(?=\w[^\x91]{1,400}\x92)|\x93(?=\w))|(?<=[\w.,!?\x85])(?:\x92|\x94(?!\w))"
+    rb"|\x80(?= ?\d)|(?:(?<=\d)|(?<=\d ))\x80|(?<=[ \d])\x96(?=[ \d])|(?<= )\x97(?= )"
 )
 _HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
 # Share of the letters that stand beyond ASCII. The languages that Windows-1252 is for have 12 %;
@@ -305,6 +311,10 @@ def _shift_jis(pairs: bytes) -> bytes:
 
 def _guessed(data: bytes) -> str | None:
     """Bytes that are no UTF-8 as text, if one encoding is much likelier than those that differ."""
+    rest = _TYPOGRAPHIC.sub(b"", data)
+    paired = data.count(b"\x93") == data.count(b"\x94")
+    if rest != data and paired and not _HIGH.search(rest.replace(b"\x85", b"")):
+        return data.decode("cp1252")
     found: dict[str, float] = {}
     with suppress(ModuleNotFoundError):  # without it what may be Windows-1252 is
         import chardet  # pyright: ignore[reportMissingImports]  # here: few files want it

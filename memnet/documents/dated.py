@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from memnet.documents.messages import day_sent, speaker_of
+from memnet.documents.messages import OF_TELLING, day_sent, speaker_of
 from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import STEM_LETTERS
@@ -26,11 +26,6 @@ _ASKS_WHEN = re.compile(
 )
 _ASKS_WHO = re.compile(r"\W{0,9}(?:(?:and|so|but),? )?who\b(?! (?:did|do|does)\b)", re.IGNORECASE)
 _I = re.compile(r"\bI(?:['’]\w{1,2})?\b")
-# What somebody told is told by the message itself, whatever time that is about.
-_OF_TELLING = re.compile(
-    r"\b(?:say|said|tell|told|mention(?:ed)?|announced?|suggest(?:ed)?|remind(?:ed)?|ask(?:ed)?)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int]
     # "I mended the oars" says no word of when the roof was mended.
     things = stems(what.strip().partition(" ")[2], STEM_LETTERS) or asked
     clauses = Clauses(text)
-    told = _OF_TELLING.search(what)
+    told = OF_TELLING.search(what)
     found = [
         (len(asked & own), -start, end)
         for start, end in item.sentence_spans

@@ -41,6 +41,12 @@ _SUBJECT = re.compile(
     r"(?P<subject>(?i:the|an?) \w+(?: of (?:the )?\w+)?|[A-Z]\w+)",
 )
 _ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+# What somebody told is told by the message itself, whatever time that is about.
+OF_TELLING = re.compile(
+    r"\b(?:say|said|tell|told|mention(?:ed)?|announced?|suggest(?:ed)?|remind(?:ed)?|ask(?:ed)?|"
+    r"send|sent|post(?:ed)?|shared?|write|wrote|report(?:ed)?)\b",
+    re.IGNORECASE,
+)
 _SECOND_PERSON = frozenset("you your yours".split())
 # Speakers have such names, and questions begin with them.
 _AUXILIARIES = frozenset("will may can".split())
@@ -94,20 +100,20 @@ def without_asides(
 
 
 def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
-    """Whether a speaker says something of himself where a question is about somebody else.
+    """Whether a speaker says something of himself, or at all, where a question is about another.
 
-    "I am allergic to nuts" says nothing of the cook. A question that names a speaker is left alone.
+    "I am allergic to nuts" says nothing of the cook, unless the question names a speaker; nor does
+    what Bo wrote say when Ida wrote it.
     """
     asked = _SUBJECT.search(question.text)
-    symbols = question.fetched.symbols([slot.id]).values()
-    if (
-        asked is None
-        or not _SAYS_I.search(quoted)
-        or not any(MESSAGE in one.keys for one in symbols)
-    ):
+    keys = [one.keys for one in question.fetched.symbols([slot.id]).values() if MESSAGE in one.keys]
+    if asked is None or not keys:
         return False
+    if (addressing := MessageAddressing(question)).names_speaker:
+        told = OF_TELLING.search(question.text, asked.end())
+        return told is not None and not addressing.is_by(keys[0])
     own, said = stems(asked["subject"], STEM_LETTERS), stems(quoted, STEM_LETTERS)
-    return own.isdisjoint(said) and not MessageAddressing(question).names_speaker
+    return _SAYS_I.search(quoted) is not None and own.isdisjoint(said)
 
 
 class _Known(NamedTuple):
@@ -215,7 +221,11 @@ class MessageAddressing:
         """How far speaker and day of a message are those that the question names."""
         named = self._days.keys() & keys if self._days else ()
         day = max((self._days[name] for name in named), default=0.0)
-        return float(not self._named.isdisjoint(keys)), day
+        return float(self.is_by(keys)), day
+
+    def is_by(self, keys: Sequence[str]) -> bool:
+        """Whether a message with these symbols is by somebody whom the question names."""
+        return not self._named.isdisjoint(keys)
 
     def _speakers(self) -> list[tuple[int, int]]:
         """Find out who is asked about; returns where the question names them, in its order."""

@@ -96,7 +96,9 @@ class StatementAnswers:
                     reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
             held = _held(question, scope.moment())
             ended: list[Ended] = []
-            if held is not None and not _asks_what_was(question):
+            # "Who had the key?" is about the past, "Who is married?" is not.
+            past = Clauses(question).tense_at(0) < 0 and _PRESENT.search(question) is None
+            if held is not None and not past:
                 ended = self._ended(found, held, network)
         if reading is not None:
             reading = decided(question, found.told, reading, scope.moment())
@@ -136,8 +138,9 @@ class StatementAnswers:
         ended = [one for one in all_told if one.change == "end" and one.id not in known]
         # However often something has changed, what holds is read as well.
         read = [known[slot] for slot in ranked if slot in known]
-        holding = [one for one in read if not _has_ended(one, scope)][:_HOLDING]
-        told = list({one.id: one for one in (*holding, *read)}.values())[:_READ]
+        now = scope.moment()
+        holding = [one for one in read if one.valid_until is None or one.valid_until > now]
+        told = list({one.id: one for one in (*holding[:_HOLDING], *read)}.values())[:_READ]
         told = without_plans(question, told, scope.moment())
         told = without_others(question, told, scope.moment())
         weights = self._attention(question, vector, told)
@@ -257,11 +260,6 @@ def _held(question: str, moment: float) -> float | None:
     return None if _PAST.search(question) else moment
 
 
-def _asks_what_was(question: str) -> bool:
-    """Whether a question is about the past: "Who had the key?", but not "Who is married?"."""
-    return Clauses(question).tense_at(0) < 0 and _PRESENT.search(question) is None
-
-
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:
     """Share of the words of a question that each statement has, by IDF among these: [K]."""
     words = [set(query_terms(f"{one.subject} {one.text}")) for one in told]
@@ -296,7 +294,3 @@ def _is_read(one: Told, scope: Scope, held: float | None) -> bool:
     known = scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
     ended = one.valid_until is not None and held is not None and one.valid_until <= held
     return known and not ended
-
-
-def _has_ended(one: Told, scope: Scope) -> bool:
-    return one.valid_until is not None and one.valid_until <= scope.moment()

@@ -105,7 +105,8 @@ def decided(
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
-        holds = one.valid_until is None or one.valid_until > moment or _was_over(one)
+        was_over = one.certainty == "was" and one.valid_until == one.valid_from
+        holds = one.valid_until is None or one.valid_until > moment or was_over
         if not (holds or ended) or one.certainty not in ("is", "was"):
             continue
         said = restates(question, one.text, one.subject) if one.speaker is None else None
@@ -203,8 +204,3 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     named = set(normalise(one.subject).split()) <= set(normalise(rest).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None
-
-
-def _was_over(one: Told) -> bool:
-    """Whether a statement was about what had been when it was told."""
-    return one.certainty == "was" and one.valid_until == one.valid_from

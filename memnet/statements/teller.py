@@ -93,7 +93,8 @@ def tell(
 
 def statement_slot(parsed: ParsedStatement) -> NewSlot:
     """The slot of a statement; its times are yet to be set."""
-    own_names = mentions(_without_possessive(without_determiner(parsed.subject)))
+    subject = without_determiner(parsed.subject)
+    own_names = mentions(subject.replace("'s", "").replace("’s", ""))
     aliases = map(subject_symbol, parsed.aliases)
     key_symbols = [one for one in (parsed.about, *maximal_names(own_names), *aliases) if one]
     mentioned = (*mentions(parsed.text), *map(subject_symbol, parsed.values[:1]))
@@ -276,7 +277,3 @@ def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
             f"{sentence.end}, with the times {times}; use another parser"
         )
     return sentence
-
-
-def _without_possessive(subject: str) -> str:
-    return subject.replace("'s", "").replace("’s", "")

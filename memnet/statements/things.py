@@ -179,12 +179,7 @@ def _common(words: list[str], others: list[str]) -> int:
 
 def _unnumbered(words: list[str]) -> set[str]:
     """Words without numbers and what they count or name: "400 pounds", "platform 4"."""
-    found = set[str]()
-    for at, word in enumerate(words):
-        beside = words[max(0, at - 1) : at + 2]
-        if not _codes(beside):
-            found.add(word)
-    return found
+    return {one for at, one in enumerate(words) if not _codes(words[max(0, at - 1) : at + 2])}
 
 
 def _codes(words: list[str]) -> set[str]:

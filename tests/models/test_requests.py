@@ -17,6 +17,7 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.ingest(
             Document(id="winch.md", title="Capstan winch", text=WINCH),
             Document(id="paint.md", title="Paint store", text="Paint is kept in the brick shed."),
+            Document(id="odd.md", title="Mast", text="Odd Lien said the mast is rotten below."),
             Fact(subject="Tessa Brill", relation="trade", object="rigger"),
         )
         yield engine
@@ -29,6 +30,8 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("Show me the capstan winch", "winch.md", "stands"),
         ("please describe the capstan winch", "winch.md", "slipway"),
         ("Which documents mention paint?", "paint.md", "brick shed"),
+        ("Which papers mention paint?", "paint.md", "paint.md\nPaint is kept"),
+        ("What did Odd say about the mast?", "odd.md", "is rotten"),
         ("What do we know about Tessa Brill?", None, "rigger"),
     ],
 )
@@ -49,7 +52,10 @@ def test_a_greeting_gets_what_can_be_asked_about(yard: Engine, text: str) -> Non
     assert "Capstan winch" in (answer.answer or "")
 
 
-@pytest.mark.parametrize("text", ["Tell me about the sauna", "Show me the sauna", "Describe"])
+@pytest.mark.parametrize(
+    "text",
+    ["Tell me about the sauna", "Which files mention saunas?", "Show me the sauna", "Describe"],
+)
 def test_what_asks_for_nothing_that_is_known_gets_nothing(yard: Engine, text: str) -> None:
     answer = yard.ask(text)
     assert (answer.shown, answer.answer) == ("nothing", None)

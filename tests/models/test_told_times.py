@@ -266,6 +266,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("When did Otto return the trailer?", "8 May 2022", _HOUSE[3][2]),
         ("When did Otto swap the boiler?", "2 June 2022", _HOUSE[4][2]),
         ("When did Otto tell us the gate code?", "6 March 2022", _HOUSE[1][2]),
+        ("When did Otto post the gate code?", "6 March 2022", _HOUSE[1][2]),
         ("When did Lena sell the anvil?", "1 August 2022", _HOUSE[7][2]),
         ("Who sold the anvil?", "Lena", _HOUSE[7][2]),
     ],
@@ -288,6 +289,7 @@ def test_a_message_tells_of_its_own_day(
         ("What is the gate code?", "5519"),
         ("When did Lena paint the shutters?", None),
         ("When did Vera marry?", None),
+        ("When did Lena send the gate code?", None),
     ],
 )
 def test_what_is_no_day_of_a_message(house: Engine, question: str, short: str | None) -> None:

@@ -15,7 +15,12 @@ _GERMAN = "Die Größe der Straße übersteigt fünf Füße; schön wär’s, He
 _WELSH_ENGLISH = "The café’s “résumé” — 20 °C, ½ litre, §3, x² and 5 µm."
 
 
-@pytest.mark.parametrize("text", [_FRENCH, _GERMAN, _WELSH_ENGLISH, "caf\xe9", "\xa9 2024 Ann"])
+_QUOTED = "The ‘Elm’ suite costs €60 – “late” guests ring Ann’s bell…"
+
+
+@pytest.mark.parametrize(
+    "text", [_FRENCH, _GERMAN, _WELSH_ENGLISH, _QUOTED, "caf\xe9", "\xa9 2024 Ann"]
+)
 def test_windows_1252_is_read_as_itself(text: str) -> None:
     assert decode(text.encode("cp1252")) == text
 
@@ -29,6 +34,9 @@ def test_windows_1252_is_read_as_itself(text: str) -> None:
         ("דג סקרן שט בים מאוכזב", "cp1255"),
         ("いろはにほへと散りぬるを", "shift-jis"),
         ("いろはにほへと散りぬるを", "euc-jp"),
+        ("猫は庭です。", "euc-jp"),
+        ("Vi bor vid en sjö.", "cp850"),
+        ("Il est déjà là.", "cp850"),
         ("视野无限广，窗外有蓝天", "gb18030"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "cp1250"),
         ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "iso-8859-2"),
