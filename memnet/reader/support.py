@@ -42,11 +42,14 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
         return prediction
     first = prediction.quotes[0].item.slot
     quoted = "\n".join(one.text for one in prediction.quotes if one.item.slot.id == first.id)
-    reading = reader.read(question, [Passage(first.title, quoted)])
+    before = first.text[: prediction.quotes[0].start]
+    # In a list of questions that which is quoted answers says what "Not by itself, no." is about.
+    heading = before.rstrip().rpartition("\n")[2].strip()
+    title = f"{first.title} > {heading}" if heading.endswith("?") else first.title
+    reading = reader.read(question, [Passage(title, quoted)])
     prediction = _with_signals(prediction, support=reading.answerable)
     if prediction.kind not in ("yes", "no") and not asks_whether(question):
         return prediction
-    before = first.text[: prediction.quotes[0].start]
     restated = restates(question, quoted, first.title, before)
     word: AnswerKind = "yes" if reading.yes > reading.no else "no"
     probability = max(reading.yes, reading.no)
@@ -56,7 +59,6 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
     elif restated is not None:
         given = restated.yes == (word == "yes") and probability >= _LIKELY
     else:
-        heading = before.rstrip().rpartition("\n")[2]  # in a list of questions, the question
         context = f"{first.title} {heading}"
         given = probability >= _SURE and _has_ground(word, question, quoted, context, encode)
     if given:
