@@ -281,7 +281,7 @@ class TextAnswers:
             if compared is None:
                 prediction = read_alone(asked, prediction, reader, self._encoder.encode)
                 if settings.rules and not resolved:
-                    prediction = without_others(text, prediction, some, self._encoder.encode)
+                    prediction = without_others(text, prediction, self._encoder.encode)
             prediction = as_stored(prediction, dated)
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):

@@ -13,8 +13,6 @@ _WITH_DIGIT = re.compile(
 )
 # What names one thing and nothing else: letters before digits, or five digits.
 _NAMES_ONE = re.compile(r"(?:0x\w|[a-z][a-z./-]*\d[\d./-]*\d|\d{5})", re.IGNORECASE)
-# What does so beside others of its shape: "7C" where there is "7D", not "5V"; "KX 207", not "in 20"
-_NAMES_ONE_OF_SOME = re.compile(r"\d{1,4}[a-z]$|[a-z]{1,4} \d", re.IGNORECASE)
 
 
 class NamedUnits(NamedTuple):
@@ -46,11 +44,6 @@ def named_units(question: str, passages: Sequence[RankedSlot]) -> NamedUnits | N
     counts = [len(about) for of_passage in held for _, about in of_passage]
     known = frozenset[str]().union(*(about for of_passage in held for _, about in of_passage))
     missing = any(_NAMES_ONE.match(code) for code in asked - known)
-    weak = {shape_of(code) for code in asked - known if _NAMES_ONE_OF_SOME.match(code)}
-    if weak and not missing:
-        missing = any(
-            shape_of(code) in weak for item in passages for code in codes_of(item.slot.text)
-        )
     most = max(counts, default=0)
     if not missing and min(counts, default=0) == most:
         return None

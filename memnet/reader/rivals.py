@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
+from memnet.reader.contrasts import is_opposed
 from memnet.reader.spans import Passage, Span
 from memnet.reader.values import UNIT_NAMES, unit_of
 from memnet.text.english import Unit, query_terms, units
@@ -31,6 +32,7 @@ _PROBABILITY = 0.47  # Of the logarithm of the network's probability
 # earlier one alone may go for all: "adults pay 6 euros, children 3".
 _LATER = -1.52
 _OTHER = -0.71  # If a clause alone says something else than the question
+_OPPOSED = -3.0  # If it has an opposite of a word of the question, or another measure
 _CODE = 3.0  # Times which a word with a digit counts: it is a name, and not chosen freely
 _BREAK = re.compile(r"[,;](?=\s)|\b(?:and|but|or|while|whereas)\b", re.IGNORECASE)
 _TWO_WORDS = re.compile(r"\w\W+\w")
@@ -65,7 +67,7 @@ def weigh_rivals(question: str, spans: Sequence[Span], passages: Sequence[Passag
         text = passages[number].text
         own = _apart([one for one in spans if one.passage == number], text)
         for unit in units(text):
-            own = _told_apart(asked, own, text, unit)
+            own = _told_apart(question, asked, own, text, unit)
             own = _measured_in(wanted, own, text, unit) if wanted else own
         found += own
     return [one for one in found if one.probability > 0]
@@ -93,7 +95,9 @@ def _apart(spans: Sequence[Span], text: str) -> list[Span]:
     return [one._replace(probability=value) for one, value in probability.items()]
 
 
-def _told_apart(asked: frozenset[str], spans: list[Span], text: str, unit: Unit) -> list[Span]:
+def _told_apart(
+    question: str, asked: frozenset[str], spans: list[Span], text: str, unit: Unit
+) -> list[Span]:
     """Spans of a text; the rivals in a unit have what the words of a question give them.
 
     Rivals are the likeliest of one shape that share no character. All stay as they are where the
@@ -119,7 +123,8 @@ def _told_apart(asked: frozenset[str], spans: list[Span], text: str, unit: Unit)
         _CODE if any(map(has_digit, asked & own)) else float(not asked.isdisjoint(own))
         for own in alone
     ]
-    if not any(said):
+    opposed = [is_opposed(question, text[first:last]) for first, last in pairwise(cuts)]
+    if not any(said) and len({*opposed}) == 1:
         return spans
     led = [_led_by(text[first : one.start]) for one, first in zip(rivals, cuts, strict=False)]
     scores = [
@@ -128,6 +133,7 @@ def _told_apart(asked: frozenset[str], spans: list[Span], text: str, unit: Unit)
             + _LED * (led[n] in asked and led[n] not in led[:n] + led[n + 1 :])
             + _LATER * max(said[n + 1 :], default=0.0)
             + _OTHER * bool(alone[n] - asked)
+            + _OPPOSED * opposed[n]
         )
         for n, one in enumerate(rivals)
     ]

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from memnet.reader.answers import Prediction, asks_whether
+from memnet.reader.contrasts import differ
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
-from memnet.reader.subjects import Encode, differ
+from memnet.storage.values import Encode
 from memnet.text.restated import differences, names_other_times, restates
 from memnet.types import AnswerKind, Candidate
 
@@ -89,7 +90,7 @@ def _has_ground(word: AnswerKind, question: str, quoted: str, context: str, enco
         or names_other_times(question, quoted)
         or any(one.opposed for one in found)
         # "Food may be eaten here" does not say who may sleep here.
-        or (nearest.modal and missing and instead and differ(encode, missing, instead))
+        or (nearest.modal and missing and instead and differ(encode, [missing], [instead]))
     )
 
 

@@ -118,14 +118,13 @@ def read_cells(
     whether = asks_whether(question) and not _TELLS.search(question)
     found = None
     if not whether:
-        found = _look_up(question, asked, rows) or _entry(question, asked, passages)
-        found = found or _in_forms(question, asked, passages)
+        found = _look_up(asked, rows) or _entry(asked, passages) or _in_forms(asked, passages)
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
         computed = _computed(question, tables, passages_of)
     if whether and computed is None:
-        computed = _verdict(question, asked, rows)
+        computed = _verdict(asked, rows)
     answer = Prediction() if computed is None else _computed_shown(computed)
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is not None and computed is None and (operation is None or operation <= said):
@@ -156,7 +155,7 @@ def _confidence(share: float, named: bool) -> float:
     return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
-def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | None:
+def _verdict(asked: _Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
     found: list[tuple[bool, bool, str, Row, Cell]] = []
     named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
@@ -173,7 +172,7 @@ def _verdict(question: str, asked: _Asked, rows: Sequence[Row]) -> Computed | No
         known |= stems(row.item.slot.title) | _ASKING
         if asked.own <= known and (same or held.value.isdisjoint(value)):
             found.append((same, by[0] is row.cells[0], by[0].text, row, held))
-    if not found or _OPEN.search(question):
+    if not found or _OPEN.search(asked.question):
         return None
     same, _, text, row, cell = max(found, key=lambda one: one[:2])
     said = f"{text}: {' '.join(with_unit(cell.header, cell.text))}"
@@ -226,16 +225,17 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
         yield Quotation(row.item, line, end, 0.0)
 
 
-def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None:
+def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
     """The cell that a question asks for."""
-    quantity_of = stems(HOW_MANY.sub("", question)) if HOW_MANY.search(question) else frozenset()
+    rest = HOW_MANY.sub("", asked.question)
+    quantity_of = stems(rest) if rest != asked.question else frozenset()
     found: list[_Found] = []
     for _, group in groupby(rows, lambda row: row.item.slot.id):
         own = list(group)
         titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
-    found = [one for one in found if _is_of_kind(question, one.cell.text)] or found
+    found = [one for one in found if _is_of_kind(asked, one.cell.text)] or found
     found.sort(key=lambda one: (-one.named, -one.values))
     if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
         return None
@@ -244,22 +244,24 @@ def _look_up(question: str, asked: _Asked, rows: Sequence[Row]) -> _Found | None
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
 
 
-def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _in_forms(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """What stands behind the label that a question asks for, the same on all forms that fit."""
 
     def preference(cell: Cell) -> tuple[int, bool]:
         return len(cell.named & asked.order.keys()), cell.named <= asked.order.keys()
 
     # What is written like a name, a number or a code has to stand on the form.
-    words = [word for word in _WORD.findall(question)[1:] if word[0].isupper() or has_digit(word)]
-    names = frozenset(stem(word.casefold()) for word in words) & asked.own
+    words = _WORD.findall(asked.question)[1:]
+    names = {
+        stem(one.casefold()) for one in words if one[0].isupper() or has_digit(one)
+    } & asked.own
     found: list[_Found] = []
     for item in passages:
         for cells in forms_of(item.slot.text):
             first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
             tied = less and preference(less[0]) == preference(first)
             given = first.value <= asked.own  # "What does message W-208 mean?"
-            if given or tied or not preference(first)[0] or not _is_of_kind(question, first.text):
+            if given or tied or not preference(first)[0] or not _is_of_kind(asked, first.text):
                 continue
             values = stems(item.slot.title).union(*(cell.value for cell in less))
             said = values.union(*(cell.named for cell in cells))
@@ -270,17 +272,18 @@ def _in_forms(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
-def _is_of_kind(question: str, text: str) -> bool:
+def _is_of_kind(asked: _Asked, text: str) -> bool:
     """Whether a text can be what a question asks for: a day or time, a name, or an amount."""
-    if _WHEN.match(question):
+    if _WHEN.match(asked.question):
         return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
     numbered = text[0].isdigit()
-    return numbered if HOW_MANY.search(question) else not (numbered and _WHO.search(question))
+    wanted = HOW_MANY.search(asked.question) is not None
+    return numbered if wanted else not (numbered and _WHO.search(asked.question))
 
 
-def _entry(question: str, asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _entry(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """The day of the last entry of a list of days, or of the first, that says what is asked."""
-    end = _LAST.match(question)
+    end = _LAST.match(asked.question)
     entries: list[tuple[int, Decimal, _Found]] = []
     for item in passages if end else ():
         known = titles_of(item) | _ASKING | stems("first last")
@@ -358,6 +361,7 @@ def _has_no_row(asked: _Asked, table: Table, known: frozenset[str]) -> bool:
     mentioned = named or not asked.own.isdisjoint(
         frozenset().union(*(cell.value for cell in cells)) - table.titles - shared.keys()
     )
+    two_way = not table.headers[0]
     computes = operation_of(asked.question) is not None
     alone = computes or is_foreign(asked.question)  # In a list, or where nouns are written so
     words = _WORD.findall(asked.question)
@@ -379,11 +383,12 @@ def _has_no_row(asked: _Asked, table: Table, known: frozenset[str]) -> bool:
                 return True
         elif own not in known:
             counted = before.casefold() in _AMOUNTS and not asked.order.keys().isdisjoint(shared)
+            counted &= not (named and headed and two_way)  # "How much passed the gate in May?"
             another = shared[after] > 1 or (len(word) == 1 and shared[stem(before.casefold())] > 1)
             another |= not named and after in stems(table.key or "-")
             name = number and word[0].isupper() and (computes or not named)
             whose = before == "s" and named and not shared[after]
-            lacks = headed != mentioned and (headed or not table.headers[0]) and not computes
+            lacks = headed != mentioned and (headed or two_way) and not computes
             if counted or another or name or whose or lacks:
                 return True
     return False
@@ -408,7 +413,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
     if _PRICED.search(question):
         meant += map(stem, [*headers_of("cost"), "amount", "sum", "value"])
     if _WHERE.search(question):
-        meant += map(stem, "where place location room shelf hook locker shop store".split())
+        meant += map(stem, "where place street room shelf hook locker shop store".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
@@ -430,12 +435,14 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
 def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     """The asked cell of a row, if the row covers the question; ``titles`` are those above it."""
 
-    def preference(cell: Cell) -> tuple[int, bool, int]:
+    def preference(cell: Cell) -> tuple[int, bool, int, bool]:
         # What matches already is not asked for; of two headers, the one named first is:
         # "Which variety of pears was planted?"
         words = cell.named - cell.value | ({asked.kind} & cell.value)
         header = [asked.order[stem] for stem in words if stem in asked.order]
-        return -len(header), cell.header not in asked.question, min(header, default=0)
+        other = bool(header and cell.text) and not _is_of_kind(asked, cell.text)
+        said = cell.header.casefold() in asked.question.casefold()
+        return -len(header), other, min(header, default=0), not said
 
     cells = sorted((cell for cell in row.cells if not asked.names(cell)), key=preference)
     numbered = [cell for cell in row.cells if asked.names(cell) and cell.value & asked.codes]
@@ -458,7 +465,8 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     meant = row.cells[0].value & asked.order.keys() - asked.own
     by_name = bool(meant) and row.cells[0].value <= asked.order.keys()
     named = [one for one in others if asked.names(one) or (by_name and one is row.cells[0])]
-    weight = asked.weight(values) + _MEANT * len(meant)
+    with_header = sum(not one.named.isdisjoint(asked.own) for one in named)  # "pier 11"
+    weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
     said = values | cell.named | titles | ({asked.kind} & cell.value)
     about = said.union(*(other.named for other in others))
     needed = asked.weight(frozenset(asked.weights) - (_ASKING - about))

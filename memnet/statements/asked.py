@@ -73,7 +73,7 @@ def _is_mine(question: str, one: Told) -> bool:
     """Whether a question asks for what is somebody's, and a statement tells of mine."""
     said = normalise(one.text).split()
     mine = {thing for owner, thing in pairwise(said) if owner in ("my", "our")}
-    mine.update(said if said[:1] == ["i"] else ())
+    mine.update(said[3:] if said[:2] == ["i", "have"] else ())
     return one.speaker is None and any(
         normalise(found["owned"] or found["thing"]) in mine
         and normalise(found["owner"] or found["other"]) not in said

@@ -41,7 +41,7 @@ ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     """
     a an and are as at be been being by did do does for from had has have he her his how i
     in into is it its not of on or our s than that the their them then there these they this
@@ -84,7 +84,7 @@ def is_foreign(question: str) -> bool:
     The first word does not count: "was" and "has" begin questions in several languages.
     """
     words = [one.casefold() for one in WORD.findall(question)[1:]]
-    own = sum(one in _STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
+    own = sum(one in STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
     return sum(one in _FOREIGN for one in words) > own
 
 
@@ -95,7 +95,7 @@ def query_terms(text: str) -> list[str]:
     finds something.
     """
     words = list(dict.fromkeys(words_of(text.casefold())))
-    content = [word for word in words if word not in _STOP_WORDS]
+    content = [word for word in words if word not in STOP_WORDS]
     return (content or words)[:_MAX_QUERY_TERMS]
 
 

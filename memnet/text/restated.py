@@ -78,7 +78,7 @@ _THINGS = frozenset(
 )
 _LIGHT = frozenset("use bring keep hav".split())  # "May I use a drone?": "Drones are forbidden."
 _OF_MODALS = frozenset("to for of it if".split())
-_PREPOSITIONS = frozenset(
+PREPOSITIONS = frozenset(
     "in on at to from with by for of near under over into onto inside outside behind without about "
     "than as through between off out up down".split()
 )
@@ -242,6 +242,11 @@ def _asked(question: str) -> tuple[str, str, _Frame] | None:
     return verb, text, _frame(text if _stem(verb) in _MODAL else found["rest"])
 
 
+def are_opposites(*words: str) -> bool:
+    """Whether two words exclude each other, as "lowest" and "highest" do."""
+    return _kind(*(_stem(one.removesuffix("est")) for one in words)) in ("excluding", "states")
+
+
 def _replied(
     verb: str, asked: _Frame, heading: str, answer: str, named: frozenset[str]
 ) -> Restated | None:
@@ -264,7 +269,7 @@ def _replied(
 def _of_others(asked: _Frame, clause: str, named: frozenset[str]) -> Restated | None:
     """What "only members may fish" says to a question whether others may."""
     said = _frame(clause)
-    others = set(asked.words) - set(said.words) - named - _PREPOSITIONS
+    others = set(asked.words) - set(said.words) - named - PREPOSITIONS
     members = set(said.words) - set(asked.words)
     differ = others and members and members == set(said.words[: len(members)])
     may = asked.modal == said.modal == "may" and not said.denials
@@ -282,10 +287,10 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
         opposed = any(_kind(one, other) for one in missing for other in instead)
         shared = len(set(asked.words) - missing)
         opposed = opposed and shared > 0 and _same_limits(question, clause)
-        missing -= {*named.words, *_PREPOSITIONS}
+        missing -= {*named.words, *PREPOSITIONS}
         modal = asked.modal if asked.modal == said.modal else ""
         denies = said.denials % 2 == 1
-        others = instead - _PREPOSITIONS
+        others = instead - PREPOSITIONS
         found.append(Difference(missing, others, modal, opposed, denies, shared))
     return sorted(found, key=lambda one: len(one.missing))
 
@@ -359,7 +364,7 @@ def _frame(text: str) -> _Frame:
         stem = _stem(token)
         if token in _DENYING:
             denials += 1
-        elif stem in _MODAL and tokens[max(0, place - 1)] not in _PREPOSITIONS:  # not "in May"
+        elif stem in _MODAL and tokens[max(0, place - 1)] not in PREPOSITIONS:  # not "in May"
             said, denies = _MODAL[stem]
             modal = said if modal in ("", said) else "both"
             denials += denies
@@ -408,7 +413,7 @@ def _compared(
     if piece:
         part = set(_frame(piece).words)
         known = part | set(said.words) | named
-        held = not part - _PREPOSITIONS or not part <= set(asked.words) <= known
+        held = not part - PREPOSITIONS or not part <= set(asked.words) <= known
         return None if held or said.denials else Restated(asked.denials % 2 == 1, sure=True)
     if verb in ("was", "were") and said.past and not said.denials:  # "Ann mended it"
         done = next(at for at, word in enumerate(said.words) if word in map(_stem, said.past))
@@ -431,12 +436,12 @@ def _compared(
         if denied or (asked.modal and not somewhere) or (_TIMES.search(clause) and not over):
             continue
         for place, word in enumerate(others):
-            ends = place and word in (_PREPOSITIONS if over else _PLACED)
+            ends = place and word in (PREPOSITIONS if over else _PLACED)
             if ends and _same(words, others[:place], verb, asked.modal):
                 return Restated(yes=True, sure=True)
     if (asked.denials and not asked.modal) or "than" in said.tokens:
         return None
-    missing = set(asked.words) - set(said.words) - _PREPOSITIONS - {"hav"}
+    missing = set(asked.words) - set(said.words) - PREPOSITIONS - {"hav"}
     extra = set(said.words) - set(asked.words)
     opposite = any(_is_denied(one, other, asked.words, verb) for one in missing for other in extra)
     if len(missing) > opposite:
@@ -487,7 +492,7 @@ def _alignments(
             if named.issuperset(others[:count]):
                 yield words, others[count:]
     rest = tuple(one for one in words if one in others or one not in named)
-    while rest and rest[-1] in _PREPOSITIONS and rest[-1] not in others:
+    while rest and rest[-1] in PREPOSITIONS and rest[-1] not in others:
         rest = rest[:-1]
     if len(rest) < len(words) and (len(rest) > 1 or asked.modal):
         yield rest, others
@@ -523,11 +528,11 @@ def _is_denied(one: str, other: str, words: Sequence[str], verb: str) -> bool:
         return kind == "excluding"
     place = words.index(one)
     before, after = words[:place][-1:], words[place + 1 : place + 2]
-    is_named = bool(before) and _PREPOSITIONS.issuperset(before)  # "on the left"
+    is_named = bool(before) and PREPOSITIONS.issuperset(before)  # "on the left"
     return (
         verb in ("is", "are", "was", "were")
         and not is_named
-        and _PREPOSITIONS.issuperset(after)  # not "the left door"
+        and PREPOSITIONS.issuperset(after)  # not "the left door"
     )
 
 

@@ -39,7 +39,7 @@ def confidence_left(question: str, short: str, text: str = HARBOUR, title: str =
         (best,), (item,), "value", short=short, signals=signals,
         quotes=quote_around(item, start, start + len(short)),
     )  # fmt: skip
-    left = without_others(question, read, [item], encode).signals
+    left = without_others(question, read, encode).signals
     assert left is not None
     return left.attested
 

@@ -248,6 +248,11 @@ _SAILORS = {
     "Sailors": "Name | Surname | Berth | Kept in\nUna | Moss | 3 | locker 8\n"
     "Kit | Moss | 6 | locker 2\nAda | Rye | 9 | shed"
 }
+_METERS = {
+    "Meters": "Meter | Street | Reading | Read on\n5093312 | Mill Lane 1 | 1180 | 2023-06-01\n"
+    "5093318 | Mill Lane 2 | 977 | 2023-06-02"
+}
+_GATES = {"Gates": "| May | June\nEast gate | 7 | 9\nWest gate | 5 | 12"}
 _DUES = {
     "Entry": "| Adults | Pupils\nBath house | 8 € | 5 €\nSolarium | 6 € | 4 €",
     "Rooms": "Day | Room 1 A | Room 1 B\nFriday | yoga | tango",
@@ -273,6 +278,10 @@ _DUES = {
         (_SAILORS, "Which locker is kept by Una Moss?", "locker 8"),
         (_SAILORS, "Which berth is the harpoon in?", None),
         (_SAILORS, "What is the berth of Ada Rye's parrot?", None),
+        (_METERS, "What is the reading of 5093312?", "1180"),
+        (_METERS, "When was 5093318 read?", "2023-06-02"),
+        (_METERS, "Where is 5093318?", "Mill Lane 2"),
+        (_GATES, "How much passed the west gate in June?", "12"),
         (_DUES, "How much does the solarium take from pupils?", "4 €"),
         (_DUES, "What does the solarium cost for soldiers?", None),
         (_DUES, "What is in Room 1 A on Friday?", "yoga"),

@@ -183,6 +183,19 @@ def test_what_is_about_another_thing_is_not_read(question: str, read: list[int])
 
 
 @pytest.mark.parametrize(
+    ("question", "said", "read"),
+    [
+        ("Which canoe does Liv have?", "I have a canoe.", False),
+        ("Which canoe do I have?", "I have a canoe.", True),
+        ("What's the code?", "I changed the code to 9.", True),
+        ("What's the canoe called?", "I have the canoe Ida.", True),
+    ],
+)
+def test_what_i_have_is_not_what_somebody_else_has(question: str, said: str, read: bool) -> None:
+    assert bool(without_others(question, [_told(said)], _NOW)) is read
+
+
+@pytest.mark.parametrize(
     ("question", "read"),
     [
         ("Which colour was my hut before?", [1]),

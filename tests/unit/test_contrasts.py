@@ -1,0 +1,81 @@
+"""What stands in the place of what is asked: another number, name, thing or measure."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from memnet.reader.contrasts import is_opposed, says_of_another
+
+ALIKE = [{"timber", "wood"}, {"begin", "starts"}]
+
+
+def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Unit vectors: the same one for words that mean the same."""
+    means = [next((n for n, one in enumerate(ALIKE) if text in one), None) for text in texts]
+    rows = [n if one is None else 50 + one for n, one in enumerate(means)]
+    return np.eye(60, dtype=np.float32)[rows]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("Who sleeps in tent 6?", "In tent 4 sleeps Ruben.", "Ruben"),
+        ("Who drives RX 841?", "Ann drives RX 814.", "Ann"),
+        ("Who teaches class 3D?", "Ann teaches class 3B.", "Ann"),
+        ("What did hay cost in 2017?", "Hay cost 90 euros in 2018 and 95 in 2019.", "90 euros"),
+        ("Who leads group B?", "Group C is led by Sanna.", "Sanna"),
+        ("When does Ines Roth's lease end?", "Jonas Keil's lease ends in May.", "in May"),
+        ("What does a crate of plums cost?", "A crate of quinces costs 8 euros.", "8 euros"),
+        ("What is the fee for dancers?", "The fee is 5 euros for singers.", "5 euros"),
+        ("When is the harvest ball?", "The spring ball is on 3 May.", "3 May"),
+        ("When was the loom sold?", "The loom was repaired on 2 June.", "2 June"),
+        ("How many goats does the farm have?", "The farm has 12 cows.", "12"),
+        ("When do the stables open?", "The stables close at 18:00.", "18:00"),
+        ("How deep is the trench?", "The trench is 9 m long.", "9 m long"),
+    ],
+)
+def test_another_in_its_place_does_not_answer(question: str, text: str, answer: str) -> None:
+    assert says_of_another(question, text, "Notes", encode, answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("Who sleeps in tent 4?", "In tent 4 sleeps Ruben.", "Ruben"),
+        ("What did hay cost in 2019?", "Hay cost 90 euros in 2018 and 95 in 2019.", "95"),
+        ("What did hay cost in 2017?", "Hay cost 90 euros a bale.", "90 euros"),
+        ("What does a load of timber cost?", "A load of wood costs 80 euros.", "80 euros"),
+        ("Who is Ines Roth's brother?", "Ines Roth's brother is Emil Roth.", "Emil Roth"),
+        ("Which shed is the loom in?", "The barn loom is in shed 3.", "shed 3"),
+        ("Which file is load() in?", "The function load() is in maps.py.", "maps.py"),
+        ("How long is the trench?", "The trench is 9 m long and 1 m deep.", "9 m"),
+        ("How tall is the mast?", "The mast is 20 m high.", "20 m high"),
+        # In other words: more than one thing of the question is not said.
+        ("When do pupils visit the stables?", "The stables close at 18:00 for classes.", "18:00"),
+    ],
+)
+def test_what_is_asked_answers(question: str, text: str, answer: str) -> None:
+    assert not says_of_another(question, text, "Notes", encode, answer)
+
+
+def test_title_and_subject_of_a_pronoun_count() -> None:
+    text = "It was painted in 1990."
+    asked = "When was the windmill painted?"
+    assert says_of_another(asked, text, "The bridge is old.", encode, "1990", "The bridge is old.")
+    assert not says_of_another(asked, text, "Windmill", encode, "1990", "The bridge is old.")
+    assert not says_of_another(asked, "It was.", "", encode)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "opposed"),
+    [
+        ("What is the shortest wait?", "and the longest is 40", True),
+        ("What is the shortest wait?", "the shortest wait is 5 minutes", False),
+        ("How wide is the gate?", "4 m high", True),
+        ("How wide is the gate?", "2 m wide", False),
+    ],
+)
+def test_opposite_and_other_measure(question: str, text: str, opposed: bool) -> None:
+    assert is_opposed(question, text) is opposed
