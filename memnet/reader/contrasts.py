@@ -79,7 +79,7 @@ def says_of_another(
     if answer and gives_other_measure(question, text):
         return True
     asked = _words(question)
-    said = [own for one in units(text) if (own := _words(text[one.start : one.end]))]
+    said = [words for one in units(text) if (words := _words(text[one.start : one.end]))]
     around = {one.stem for line in context.split("\n") for one in _words(line)}
     known = around.union(one.stem for sentence in said for one in sentence)
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
