@@ -26,15 +26,14 @@ _FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "du
 _OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
 _ASKING = stems(  # words that a text need not have
-    "amount ask big call cost date day deep different far fast first heavy high hot kind large "
-    "long many mean month much name number often old one people person price say sort tall tell "
-    "thick thing time two type warm wide work year"
+    "amount ask big call cost date day deep degree different far fast first heavy high hot kind "
+    "large long many mean month much name number often old one people person price say sort step "
+    "tall tell thick thing time two type warm wide work year"
 )
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
 # Longer texts say the same in other words. Of words that a text lacks two may be one name.
 _MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
-# Cosines of vectors below which words in one place mean different things. Verbs are mostly of
-# things that may well have events both.
+# Cosines below which words in one place differ; verbs are often of two things that happened.
 _ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
 
 
@@ -80,7 +79,7 @@ def says_of_another(
     if answer and gives_other_measure(question, text):
         return True
     asked = _words(question)
-    said = [own for one in units(text) if (own := _words(text[one.start : one.end]))]
+    said = [words for one in units(text) if (words := _words(text[one.start : one.end]))]
     around = {one.stem for line in context.split("\n") for one in _words(line)}
     known = around.union(one.stem for sentence in said for one in sentence)
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
@@ -104,7 +103,8 @@ def says_of_another(
             answers = other.stem in given and not numbers and link != "many"
             if answers or one.stem in known or not other.stem or other.stem in own:
                 continue
-            if numbers or len(sentence) > _MOST_WORDS:
+            named = one.name and alike == _ALIKE_SUBJECTS
+            if numbers or (len(sentence) > _MOST_WORDS and not named):
                 if numbers == 2 and shape_of(one.text) == shape_of(other.text):
                     return True
             elif _exclude(one, other, link):

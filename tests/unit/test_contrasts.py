@@ -27,6 +27,11 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
         ("What did hay cost in 2017?", "Hay cost 90 euros in 2018 and 95 in 2019.", "90 euros"),
         ("Who leads group B?", "Group C is led by Sanna.", "Sanna"),
         ("When does Ines Roth's lease end?", "Jonas Keil's lease ends in May.", "in May"),
+        (
+            "What is Jonas Keil afraid of?",
+            "Ines Roth is afraid of geese; her old bicycle stands behind the dairy since June.",
+            "geese",
+        ),
         ("What does a crate of plums cost?", "A crate of quinces costs 8 euros.", "8 euros"),
         ("What is the fee for dancers?", "The fee is 5 euros for singers.", "5 euros"),
         ("When is the harvest ball?", "The spring ball is on 3 May.", "3 May"),
@@ -50,6 +55,8 @@ def test_another_in_its_place_does_not_answer(question: str, text: str, answer: 
         ("Who is Ines Roth's brother?", "Ines Roth's brother is Emil Roth.", "Emil Roth"),
         ("Which shed is the loom in?", "The barn loom is in shed 3.", "shed 3"),
         ("Which file is load() in?", "The function load() is in maps.py.", "maps.py"),
+        ("What are the steps for the churn?", "The churn is rinsed first.", "rinsed"),
+        ("At how many degrees does wax melt?", "Wax melts at 63 °C.", "63 °C"),
         ("How long is the trench?", "The trench is 9 m long and 1 m deep.", "9 m"),
         ("How tall is the mast?", "The mast is 20 m high.", "20 m high"),
         # In other words: more than one thing of the question is not said.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.loaders.tables.number_formats import BUILT_IN, show
+from memnet.loaders.tables.number_formats import BUILT_IN, show, show_time
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,9 @@ def test_other_formats_are_left_to_the_caller(number: float, code: str) -> None:
 
 
 def test_formats_known_by_number_are_covered() -> None:
-    assert {show(-1234.5, code) for code in BUILT_IN.values()} == {
+    times = {code for code in BUILT_IN.values() if ":" in code}
+    assert {show_time(98765, code) for code in times} == {"3:26", "3:26:05", "26:05", "27:26:05"}
+    assert {show(-1234.5, code) for code in {*BUILT_IN.values()} - times} == {
         "-1235",
         "-1234.50",
         "-1,235",
