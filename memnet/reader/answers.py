@@ -185,12 +185,11 @@ def predict_spans(
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
     if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
-    cited = [one.item for one in quotes]
     if last is not None and further is not None and support[:1] and support[0] in others:
         # It answers the last part, whose words and passages are its own.
-        signals = signals_of(last.question, further, best, others, passages, support, cited)
+        signals = signals_of(last.question, further, best, others, passages, support)
     else:
-        signals = signals_of(question, reading, best, passages, others, support, cited)
+        signals = signals_of(question, reading, best, passages, others, support)
     quoted = sum(one.weight for one in quotes)
     shown = kind_shown(kind, quotes)
     if kind not in ("yes", "no") and last is None and compared is None:

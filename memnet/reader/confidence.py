@@ -31,7 +31,7 @@ class Signals(NamedTuple):
     answerable: float  # That the passages hold an answer, by the reader
     similarity: float  # Highest cosine of question and key among the passages
     # Share of the question's stems in the answer's sentence and title; of yes and no, in the
-    # passages that are quoted
+    # passages that they were judged by
     overlap: float
     # Whether a name or a number of the question stands in nothing that was read: the question then
     # presupposes what the evidence does not say
@@ -96,17 +96,16 @@ def signals_of(
     passages: Sequence[RankedSlot],
     others: Sequence[RankedSlot],
     support: Sequence[RankedSlot],
-    quoted: Sequence[RankedSlot],
 ) -> Signals:
     """What is known about the best of some candidates before one knows whether it is right.
 
-    ``passages`` were read together, ``others`` may hold the answer too, by ``support`` the best
-    answer was read or judged, its own first, and of ``quoted`` something is shown.
+    ``passages`` were read together, ``others`` may hold the answer too, and by ``support`` the best
+    answer was read or judged, its own first.
     """
     best = candidates[0] if candidates else None
     wanted = stems(question, STEM_LETTERS)
-    read = _all_stems(normalise(_answer_context(best, quoted or support)))
-    ranks = {item.slot.id: rank for rank, item in enumerate(passages)}
+    read = _all_stems(normalise(_answer_context(best, support)))
+    ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
     for rank, item in enumerate(others):  # which hops of their own have ranked
         ranks[item.slot.id] = min(rank, ranks.get(item.slot.id, rank))
     return Signals(
@@ -116,7 +115,7 @@ def signals_of(
         similarity=max((item.similarity for item in passages), default=0.0),
         overlap=len(wanted & read) / len(wanted) if wanted else 1.0,
         unknown=_has_unknown_name(question, (*passages, *others, *support)),
-        rank=ranks.get(quoted[0].slot.id, len(passages)) if quoted else 0,
+        rank=0 if best is None else ranks.get(best.evidence, len(passages)),
     )
 
 

@@ -356,7 +356,7 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
             end = start + len(answer)
         best = Candidate(text=answer, score=0.5, evidence=evidence, start=start, end=end)
         support = passages if evidence is None else passages[evidence : evidence + 1]
-        return signals_of(question, reading, [best], passages[:1], passages[1:], support, support)
+        return signals_of(question, reading, [best], passages[:1], passages[1:], support)
 
     # Of "raised", "light", "Brock" and "1912" the sentence and its title hold "raised" and "Brock".
     first = signals("Who raised the light of Brock in 1912?", 0, "Ann Orre")
@@ -373,4 +373,4 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
     assert not signals("Who slept?", 0, "Ann Orre").unknown
     word = signals("Is the light of Brock old?", None, "yes")
     assert word.overlap == pytest.approx(2 / 3)
-    assert (word.unknown, word.rank) == (False, 0)
+    assert (word.unknown, word.rank) == (False, 1)
