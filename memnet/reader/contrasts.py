@@ -33,6 +33,7 @@ _ASKING = stems(  # words that a text need not have
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
 # Longer texts say the same in other words. Of words that a text lacks two may be one name.
 _MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
+_MOST_COMPARED = 200  # Content words of a question, and of a sentence: each is laid beside each
 # Cosines below which words in one place differ; verbs are often of two things that happened.
 _ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
 
@@ -80,6 +81,8 @@ def says_of_another(
         return True
     asked = _words(question)
     said = [words for one in units(text) if (words := _words(text[one.start : one.end]))]
+    if max(map(len, (asked, *said))) > _MOST_COMPARED:
+        return False
     around = {one.stem for line in context.split("\n") for one in _words(line)}
     known = around.union(one.stem for sentence in said for one in sentence)
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}

@@ -160,6 +160,7 @@ _IRREGULAR = {
     for verb, *forms in (verbs.split(),)
     for form in forms
 } | {"has": "have", "dying": "die", "going": "go", "lying": "lie", "using": "use", "ed": "eat"}
+_LONGEST = 1000  # Characters of a question: its clauses are compared with each one of a text
 
 
 class Restated(NamedTuple):
@@ -205,7 +206,7 @@ def restates(question: str, text: str, title: str = "", before: str = "") -> Res
     or one pair of opposites. Of what the clause leaves out the ``title`` may name the rest, or the
     sentence ``before`` what a pronoun stands for. Otherwise the clause has more words, or others.
     """
-    asked = _asked(question)
+    asked = _asked(question) if len(question) <= _LONGEST else None
     if asked is None:
         return None
     verb, whole, frame = asked

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memnet.reader.contrasts import is_opposed, says_of_another
+from memnet.text.restated import restates
 
 ALIKE = [{"timber", "wood"}, {"begin", "starts"}]
 
@@ -86,3 +87,9 @@ def test_title_and_subject_of_a_pronoun_count() -> None:
 )
 def test_opposite_and_other_measure(question: str, text: str, opposed: bool) -> None:
     assert is_opposed(question, text) is opposed
+
+
+def test_long_questions_are_not_compared() -> None:
+    asked, said = (f"Who has the {one}?" for one in ("bay 3, " * 3000, "bay 2, " * 3000))
+    assert not says_of_another(asked, said, "", encode)
+    assert restates(f"Is it {'a and b, ' * 3000}?", "a and b, " * 80) is None
