@@ -183,7 +183,10 @@ def _with_ground(
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
     found = differences(question, best.text)
     opposed = reading.form == "yes" and any(one.opposed for one in found)
-    denied = reading.form != "yes" and found[0].denies and found[0].is_of_other
+    nearest = found[0]
+    # "Hates liquorice" says nothing of toffee.
+    others = nearest.opposed and min(len(nearest.missing), len(nearest.instead)) > 1
+    denied = reading.form != "yes" and ((nearest.denies and nearest.is_of_other) or others)
     asked = _WHETHER.match(question.strip())
     of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
     if other_days or opposed or of_another or (denied and len(needed) < 2):

@@ -173,6 +173,7 @@ def test_a_message_that_holds_no_longer_is_not_the_answer(memory: Engine) -> Non
     [
         (["I can't stand quinces.", "Tove hates leeks."], "Does Tove like quinces?", "none"),
         (["I can't stand quinces.", "Tove hates leeks."], "Does Tove like leeks?", "no"),
+        (["Tove hates leeks.", "Tove rows."], "Does Tove like carrots?", "none"),
         (["Oda has never flown a kite.", "Oda rows."], "Has Oda flown a glider?", "none"),
         (["My nephew doesn't eat eggs.", "My aunt rows."], "Does my aunt eat eggs?", "none"),
         (["Ivo's horse is Flint.", "Flint is not shod."], "Is Ivo's horse shod?", "no"),
