@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memnet.documents.hops import answer_parts
 from memnet.reader.answers import Prediction, predict_spans
 from memnet.reader.decompose import Resolved
@@ -33,6 +36,17 @@ def ranked(passages: Mapping[str, str]) -> list[RankedSlot]:
         for number, (title, text) in enumerate(passages.items())
     ]
     return [RankedSlot(slot, 1.0, 0.5, 0.2, 1) for slot in slots]
+
+
+def meanings(alike: Sequence[set[str]]) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """An encoder of unit vectors: the same one for texts with words that mean the same."""
+
+    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+        same = [next((n for n, one in enumerate(alike) if text in one), None) for text in texts]
+        rows = [n if one is None else len(texts) + one for n, one in enumerate(same)]
+        return np.eye(len(texts) + len(alike), dtype=np.float32)[rows]
+
+    return encode
 
 
 def nothing(_question: str) -> list[RankedSlot]:

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-
+from memnet.attention.arrays import cosines
 from memnet.reader.codes import shape_of
 from memnet.reader.rows import TIMES, stem, stems
 from memnet.reader.values import UNIT_NAMES, unit_of
@@ -122,8 +121,8 @@ def differ(
 ) -> bool:
     """Whether none of some phrases means about the same as one of some others."""
     vectors = encode([*some, *others])
-    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return bool((vectors[: len(some)] @ vectors[len(some) :].T).max() < alike)
+    own, other = vectors[: len(some)], vectors[len(some) :]
+    return all(cosines(one, other).max() < alike for one in own)
 
 
 def gives_other_measure(question: str, text: str) -> bool:

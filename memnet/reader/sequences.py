@@ -55,14 +55,13 @@ def is_heading(text: str, unit: Unit) -> bool:
     A number before what is asked is no part of it: "7. Can it float?" of a list of questions.
     """
     line = text.rfind("\n", 0, unit.start) + 1
-    alone = text[line : unit.start].isspace() or line == unit.start
+    begins = not text[line : unit.start].strip()
+    alone = begins and (line == 0 or text[max(0, line - 2) : line] == "\n\n")
     own = text[unit.start : unit.end]
     asks = own.endswith("?")
     if asks and (marker := _NUMBER.match(own)):
         own = own[marker.end() :].lstrip()
-    below = line == 0 or text[max(0, line - 2) : line] == "\n\n"
-    kind = unit.kind == "line" or asks
-    return alone and below and kind and _HEADING.fullmatch(own) is not None
+    return alone and (unit.kind == "line" or asks) and _HEADING.fullmatch(own) is not None
 
 
 def introduces(text: str, unit: Unit) -> bool:
@@ -94,8 +93,11 @@ def sequence_at(text: str, units: Sequence[Unit], index: int) -> tuple[int, int]
 
 def _lists(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[int], int]]:
     """The indices of the items of each list of two or more, and of the last unit of the last."""
-    # Questions with their answers between them say different things.
-    markers = [None if is_heading(text, unit) else marker_of(text, unit) for unit in units]
+    # Items that ask, with their answers between them, are no list; "Step 2: Charge it" is a step.
+    markers = [
+        None if unit.kind == "item" and is_heading(text, unit) else marker_of(text, unit)
+        for unit in units
+    ]
     indents = [_indent(text, units, n) for n in range(len(units))]
     runs: list[list[int]] = []
     last_of_style: dict[tuple[str, int], list[int]] = {}

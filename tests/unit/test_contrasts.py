@@ -1,22 +1,12 @@
 """What stands in the place of what is asked: another number, name, thing or measure."""
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from memnet.reader.contrasts import is_opposed, says_of_another
 from memnet.text.restated import restates
+from tests.reading import meanings
 
-ALIKE = [{"timber", "wood"}, {"begin", "starts"}]
-
-
-def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors: the same one for words that mean the same."""
-    means = [next((n for n, one in enumerate(ALIKE) if text in one), None) for text in texts]
-    rows = [n if one is None else 50 + one for n, one in enumerate(means)]
-    return np.eye(60, dtype=np.float32)[rows]
+encode = meanings([{"timber", "wood"}, {"begin", "starts"}])
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ PROSE = (
         ("a) Ask Bo.\nb) Ask Cy.\n\n1) Wait.\n2) Go.", "Cy", "a) Ask Bo.\nb) Ask Cy."),
         ("Step 1: Unpack it.\nStep 2: Charge it.\nStep 3: Turn it on.", "Charge",
          "Step 1: Unpack it.\nStep 2: Charge it.\nStep 3: Turn it on."),
+        ("Step 1: Unpack it\n\nKeep the box.\n\nStep 2: Charge it", "box",
+         "Step 1: Unpack it\n\nKeep the box.\n\nStep 2: Charge it"),
         ("1. Tie it.\n2. Cut it.\n\nSecond way\n\n1. Burn it.\n2. Sweep up.", "Burn",
          "Second way\n\n1. Burn it.\n2. Sweep up."),
         ("1. Open it\n\n$ make x\n\n2. Run it", "Run", "1. Open it\n\n$ make x\n\n2. Run it"),

@@ -1,10 +1,6 @@
 """A value that is said of something else than is asked about has no confidence."""
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
@@ -13,20 +9,14 @@ from memnet.reader.quotes import quote_around
 from memnet.reader.subjects import without_others
 from memnet.storage import Slot
 from memnet.types import Candidate
+from tests.reading import meanings
 
 HARBOUR = (
     "The crane lifts 12 t and was built in 1968. The pilot boat lies at pier 4. It was painted by "
     "Ilmar Tamm. Vesna Horak sells the tickets; her dog is called Rex. Dario Pinto has a key to "
     "the store. My glove size is XL. The store holds 40 barrels and 90 kg of tar."
 )
-ALIKE = [{"hoist", "crane"}, {"casks", "barrels"}]
-
-
-def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors: the same one for words that mean the same."""
-    means = [next((n for n, one in enumerate(ALIKE) if text in one), None) for text in texts]
-    rows = [n if one is None else 8 + one for n, one in enumerate(means)]
-    return np.eye(10, dtype=np.float32)[rows]
+encode = meanings([{"hoist", "crane"}, {"casks", "barrels"}])
 
 
 def confidence_left(question: str, short: str, text: str = HARBOUR, title: str = "Notes") -> float:
