@@ -209,7 +209,7 @@ class ExpertAnswers:
         return any(
             one.source == quote.source and one.start < quote.end and quote.start < one.end
             for one in self.store.statements.told(learned)
-            if one.valid_until is not None and one.valid_until <= scope.moment()
+            if one.has_ended(scope.moment())
             for quote in quotes
         )
 

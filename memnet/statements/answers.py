@@ -139,7 +139,7 @@ class StatementAnswers:
         # However often something has changed, what holds is read as well.
         read = [known[slot] for slot in ranked if slot in known]
         now = scope.moment()
-        holding = [one for one in read if one.valid_until is None or one.valid_until > now]
+        holding = [one for one in read if not one.has_ended(now)]
         told = list({one.id: one for one in (*holding[:_HOLDING], *read)}.values())[:_READ]
         told = without_plans(question, told, scope.moment())
         told = without_others(question, told, scope.moment())
@@ -292,5 +292,4 @@ def _partly_changed(
 def _is_read(one: Told, scope: Scope, held: float | None) -> bool:
     """Whether a statement was known at the time that is asked for, and held then if it must."""
     known = scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
-    ended = one.valid_until is not None and held is not None and one.valid_until <= held
-    return known and not ended
+    return known and not (held is not None and one.has_ended(held))

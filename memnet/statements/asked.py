@@ -84,7 +84,7 @@ def _is_mine(question: str, one: Told) -> bool:
 def _ended(question: str, told: Sequence[Told], moment: float) -> list[Told]:
     """Of the statements those that have ended and are about what is asked; if none are, all."""
     asked = stems_of(_BEFORE.sub(" ", question)) - {"my"}
-    ended = [one for one in told if one.valid_until is not None and one.valid_until <= moment]
+    ended = [one for one in told if one.has_ended(moment)]
     named = [one for one in ended if (own := stems_of(one.subject) - {"my"}) and own <= asked]
     return named or [one for one in ended if not asked.isdisjoint(stems_of(one.text))] or [*told]
 
@@ -106,7 +106,7 @@ def decided(
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
         was_over = one.certainty == "was" and one.valid_until == one.valid_from
-        holds = one.valid_until is None or one.valid_until > moment or was_over
+        holds = not one.has_ended(moment) or was_over
         if not (holds or ended) or one.certainty not in ("is", "was"):
             continue
         said = restates(question, one.text, one.subject) if one.speaker is None else None
@@ -151,7 +151,7 @@ def _timed(
     places = [
         Piece(index, *place, 1.0)
         for index, one in enumerate(told)
-        if (one.valid_until is None or one.valid_until > moment or one.change is None)
+        if (not one.has_ended(moment) or one.change is None)
         and (place := _time_said(asked, one)) is not None
     ]
     # Another likely answer may be a correction: "No, on Friday".

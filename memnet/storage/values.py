@@ -182,6 +182,10 @@ class Told:
     end: int = 0  # its place in its source
     act: Act = "tell"  # of a new one what it asks for; what is stored was told
 
+    def has_ended(self, moment: float) -> bool:
+        """Whether it holds no longer at a time, in seconds since the epoch."""
+        return self.valid_until is not None and self.valid_until <= moment
+
 
 class Hits(NamedTuple):
     """The result of a search, padded to a fixed width."""
