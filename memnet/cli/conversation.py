@@ -1,12 +1,11 @@
 """``memnet ask`` without a question: one after the other, from a terminal or from lines."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,8 +13,7 @@ from memnet.cli.output import shorten, show_note, text_line
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
 from memnet.errors import MemnetError
-from memnet.text.english import NOT_NAMES
-from memnet.text.names import maximal_names, mentions, name_pattern, normalise
+from memnet.text.follow_ups import Asked, answer_after
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -104,12 +102,11 @@ class Conversation:
 
     def _answer_to(self, question: str) -> "Answer":
         """The answer to a question, which may mean what the turn before was about by "she"."""
-        meant = follow_ups(question, self._last)
-        if not meant:
-            return self._ask(question)
-        answer, chosen = best_answer(meant, self._ask)
-        read_as = chosen.name if chosen.name not in chosen.pronoun else chosen.question
-        show_note(f'Note: "{chosen.pronoun}" is read as {read_as}.')
+        last = self._last and Asked(question=self._last.question, short=self._last.short)
+        answer, chosen = answer_after(question, last, self._ask)
+        if chosen is not None:
+            read_as = chosen.name if chosen.name not in chosen.pronoun else chosen.question
+            show_note(f'Note: "{chosen.pronoun}" is read as {read_as}.')
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
@@ -230,85 +227,3 @@ def hold_conversation(
             return 0
         conversation.answer(line)
         sys.stdout.flush()
-
-
-_PRONOUN = re.compile(
-    r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
-)
-# "And Ann?" asks the same of Ann as the turn before of somebody else.
-_SAME_OF = re.compile(
-    r"(?:and (?:what about )?|what about |how about )(?:the )?(\S.{0,80})\?", re.IGNORECASE
-)
-_NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
-_MAX_MEANT = 3  # names that are tried: each is a question of its own
-
-
-class FollowUp(NamedTuple):
-    """A question with a name in the place of its pronoun."""
-
-    question: str
-    pronoun: str  # as written: "she"
-    name: str
-
-
-def follow_ups(question: str, last: "Answer | None") -> list[FollowUp]:
-    """What a question may mean, given the previous answer: at most three readings.
-
-    A pronoun may mean a name, and "And Ann?" the previous question with that name in it.
-
-    Names of the answer come first. A question that has a name itself is left alone: its pronoun may
-    refer to that one.
-    """
-    if last is None:
-        return []
-    asks_same = _SAME_OF.fullmatch(question.strip())
-    asked_of = "" if asks_same is None else asks_same[1].strip()
-    if asks_same is not None and _names(asked_of) == [asked_of]:
-        return [
-            FollowUp(last.question.replace(name, asked_of, 1), asks_same[0], asked_of)
-            for name in _names(last.question)[:_MAX_MEANT]
-        ]
-    found = _PRONOUN.search(question)
-    if found is None or _names(question):
-        return []
-    following = normalise(question[found.end() :]).split()[:1]
-    owns = found["owner"] or (found["her"] and following and following[0] not in NOT_NAMES)
-    names = dict.fromkeys([*_names(last.short or ""), *_names(last.question)])
-    return [
-        FollowUp(
-            f"{question[: found.start()]}{name}{'’s' if owns else ''}{question[found.end() :]}",
-            found.group(),
-            name,
-        )
-        for name in list(names)[:_MAX_MEANT]
-    ]
-
-
-def best_answer(meant: list[FollowUp], ask: "Callable[[str], Answer]") -> "tuple[Answer, FollowUp]":
-    """Ask each of several questions, and keep the most confident answer, in doubt the first.
-
-    An answer without a confidence is one of facts or stories, which have it or do not.
-    """
-    answers = [(ask(one.question), one) for one in meant]
-
-    def confidence(pair: "tuple[Answer, FollowUp]") -> float:
-        answer = pair[0]
-        known = 1.0 if answer.confidence is None else answer.confidence
-        return -1.0 if answer.abstained else known
-
-    return max(answers, key=confidence)
-
-
-def _names(text: str) -> list[str]:
-    """The names in a text, as written, in its order."""
-    found: dict[str, int] = {}
-    for name in mentions(text):
-        words = name.split()
-        while len(words) > 1 and words[0] in NOT_NAMES:  # "Is Orre", "The Orre Light"
-            words = words[1:]
-        place = re.search(rf"(?i)\b{name_pattern(' '.join(words))}\b", text)
-        # "Orre, Hallin" are two names, and "Orre Light in 1862" is one with a year.
-        if place is not None and _NO_SINGLE_NAME.search(place.group()) is None:
-            found.setdefault(place.group(), place.start())
-    whole = set(maximal_names(map(normalise, found)))
-    return sorted((one for one in found if normalise(one) in whole), key=found.__getitem__)

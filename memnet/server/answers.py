@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from itertools import islice
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from memnet.server.values import (
 from memnet.server.work import Work
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.text.checks import check_namespace, check_text
+from memnet.text.follow_ups import answer_after
 from memnet.text.names import symbol
 from memnet.types import Answer, Statement, StoreInfo, TellReport, UndoReport
 
@@ -42,10 +44,20 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
     """``POST /ask``, ``/ask/stream`` and ``/search``, and all ``GET`` but those of sources."""
     routes = APIRouter()
 
+    def answered(asked: AskRequest) -> Answer:
+        options = dict(asked)
+        question, before = options.pop("question"), options.pop("after")
+        for text in (question, *(filter(None, (before.question, before.short)) if before else ())):
+            check_text(text, "a question", engine.config.limit.question)
+        return answer_after(question, before, partial(engine.ask, **options))[0]
+
     @routes.post("/ask", response_model=Answer)
     async def ask(asked: AskRequest) -> Response:
-        """Answer a question: the object that ``memnet ask --json`` prints."""
-        return json_response(await work.answer(engine.ask, **dict(asked)))
+        """Answer a question: the object that ``memnet ask --json`` prints.
+
+        Of a follow-up, ``question`` is what it was understood as.
+        """
+        return json_response(await work.answer(answered, asked))
 
     @routes.post(
         "/ask/stream",
@@ -58,13 +70,13 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
         async def events() -> AsyncIterator[str]:
             yield ": reading\n\n"  # acknowledges the question at once
             try:
-                answered = await work.answer(engine.ask, **dict(asked))
+                answer = await work.answer(answered, asked)
             except Exception as error:
                 yield _event("error", error_body(*describe(error)))
                 return
-            for hop in answered.hops:
+            for hop in answer.hops:
                 yield _event("hop", hop.model_dump_json())
-            yield _event("answer", answered.model_dump_json())
+            yield _event("answer", answer.model_dump_json())
 
         return StreamingResponse(events(), media_type="text/event-stream")
 
@@ -148,12 +160,12 @@ def _neighbourhood(
     labels: dict[str, str] = {}
     edges: dict[tuple[str, str, str], FactEdge] = {}
     frontier = [name for mention in mentions for name in mention.names]
-    for _ in range(hops):
+    for hop in range(hops + 1):  # the last one finds the facts between those that are there
         reached: dict[str, None] = {}
         for slot in _facts_about(store, frontier, limit * _FACTS_PER_NODE, scope):
             here, there = symbol(slot.title), symbol(slot.value)
             for name, label in ((here, slot.title), (there, slot.value)):
-                if name not in labels and len(labels) < limit:
+                if name not in labels and len(labels) < limit and hop < hops:
                     labels[name] = label
                     reached[name] = None
             source, target = (here, there) if slot.kind == "fact" else (there, here)

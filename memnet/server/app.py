@@ -1,28 +1,27 @@
 """The app: a memory's routes and page behind security and metrics."""
 
 import asyncio
-import gzip
-import hashlib
 import importlib.util
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.resources import files
-from pathlib import PurePath
+from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
 
 from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import answers, openai, pdf, sources
 from memnet.server.errors import (
     ERROR_RESPONSES,
-    NotFoundError,
     catch_errors,
     error_response,
     handle_errors,
@@ -86,7 +85,10 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         app.include_router(_refusing(changing) if settings.read_only else changing)
     app.include_router(pdf.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
-    app.include_router(_page_router())
+    # Text of this kind shrinks to a third; the page is for networks as well as for loopback.
+    page = GZipMiddleware(_Page(directory=str(files("memnet.server") / "page"), html=True))
+    app.router.routes.append(Route("/", page))
+    app.mount("/page", page)
     app.include_router(openai.router(engine, work))
     if served is not None:  # a mount would send clients on to "/mcp/"
         app.router.routes.append(Route("/mcp", served))
@@ -115,39 +117,11 @@ def _refusing(changing: APIRouter) -> APIRouter:
     return routes
 
 
-# As far as the page has files; the system's own table may differ.
-_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+class _Page(StaticFiles):
+    """The files of the page."""
 
-
-def _page_router() -> APIRouter:
-    """``GET /`` and ``GET /page/{name}``."""
-    routes = APIRouter(include_in_schema=False)
-    folder = files("memnet.server") / "page"
-    contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-    # Text of this kind shrinks to a third; the page is for networks as well as for loopback.
-    compressed = {name: gzip.compress(data, mtime=0) for name, data in contents.items()}
-    tags = {name: f'"{hashlib.sha256(data).hexdigest()[:16]}"' for name, data in contents.items()}
-
-    async def serve(name: str, request: Request) -> Response:
-        if name not in contents:
-            raise NotFoundError(f"the page has no file {name!r}")
-        # The browser asks each time whether its copy is the one of this version.
-        headers = {"ETag": tags[name], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        if tags[name] in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        kind = _MEDIA_TYPES.get(PurePath(name).suffix, "application/octet-stream")
-        data = contents[name]
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            data = compressed[name]
-            headers["Content-Encoding"] = "gzip"
-        return Response(data, headers=headers, media_type=kind)
-
-    @routes.get("/")
-    async def index(request: Request) -> Response:
-        return await serve("index.html", request)
-
-    @routes.get("/page/{name}")
-    async def page(name: str, request: Request) -> Response:
-        return await serve(name, request)
-
-    return routes
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """The browser asks each time whether its copy is the one of this version."""
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "no-cache"
+        return response

@@ -1,6 +1,7 @@
 """Routes about sources: list, read, put, upload, forget."""
 
 import re
+from datetime import date
 from pathlib import PureWindowsPath
 from typing import Annotated
 
@@ -22,12 +23,15 @@ from memnet.server.values import (
     json_response,
 )
 from memnet.server.work import Work
+from memnet.storage import SourceFilter
 from memnet.text.checks import check_text
 from memnet.types import Document, IngestReport, Source, SourceKind
 
 _MAX_PAGE = 1000
+_MAX_QUERY = 1000  # characters
 # Bytes: file systems take 255, and a store adds some for the while of a change.
 _MAX_NAME = 200
+_MAX_PARTS = 20  # folders that a file is in, and its name
 # What some file system does not take, or takes for something else.
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\]|^\.*$|[. ]$')
 # Names that are no files on Windows
@@ -49,13 +53,11 @@ def router(engine: Engine, work: Work) -> APIRouter:
     """``GET /sources`` and ``GET /sources/{id}``."""
     routes = APIRouter()
 
-    def page(
-        namespace: str | None, kind: SourceKind | None, prefix: str, limit: int, after: int
-    ) -> SourcePage:
+    def page(wanted: SourceFilter, limit: int, after: int) -> SourcePage:
         sources = engine.store.sources
         with engine.store.reading():
-            found = sources.page(after, limit + 1, namespace, kind, prefix)
-            total = sources.count(namespace, kind, prefix)
+            found = sources.page(after, limit + 1, wanted)
+            total = sources.count(wanted)
         return SourcePage(
             sources=tuple(source for _, source in found[:limit]),
             next=found[limit - 1][0] if len(found) > limit else None,
@@ -63,22 +65,30 @@ def router(engine: Engine, work: Work) -> APIRouter:
         )
 
     def text(source_id: str, namespace: str | None, start: int, end: int | None) -> SourceText:
-        source, whole = find(engine, source_id, namespace)
+        with engine.store.reading():
+            source, whole = find(engine, source_id, namespace)
+            headings = engine.store.sources.headings(source.id, source.namespace)
         part, first = whole[start:end], min(start, len(whole))
+        last = first + len(part)
         return SourceText(
-            source=source, text=part, start=first, end=first + len(part), length=len(whole)
-        )
+            source=source, text=part, start=first, end=last, length=len(whole),
+            headings=tuple(one for one in headings if first <= one[0] < max(last, first + 1)),
+        )  # fmt: skip
 
     @routes.get("/sources", response_model=SourcePage)
     async def sources(
         namespace: str | None = None,
         kind: SourceKind | None = None,
-        prefix: str = "",
+        query: Annotated[str, Query(max_length=_MAX_QUERY)] = "",
+        since: date | None = None,
+        until: date | None = None,
         limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 100,
         after: Annotated[int, Query(ge=0, lt=2**63)] = 0,
     ) -> Response:
-        """Sources whose ids begin with ``prefix``, page by page; of all namespaces by default."""
-        return json_response(await work.read(page, namespace, kind, prefix, limit, after))
+        """Sources, page by page: title or id holds ``query``, a date is between two days."""
+        days = (str(since or date.min), str(until or date.max)) if since or until else None
+        wanted = SourceFilter(namespace, kind, query=query, days=days)
+        return json_response(await work.read(page, wanted, limit, after))
 
     @routes.get("/sources/{source_id:id}", response_model=SourceText)
     async def source(
@@ -188,10 +198,17 @@ def _unknown(source_id: str) -> NotFoundError:
 
 
 def _file_name(given: str) -> str:
-    """The name that a file is kept under: the last part of what the client calls it."""
-    name = PureWindowsPath(given).name
-    if not name or _NO_NAME.search(name) or PureWindowsPath(name).stem.upper() in _DEVICES:
-        raise InputError(f"invalid file name {given[:_MAX_NAME]!r}; rename the file")
-    if len(name.encode("utf-8", "replace")) > _MAX_NAME:
-        raise InputError(f"the file name exceeds {_MAX_NAME} bytes; rename the file")
-    return name
+    """The name that a file is kept under, with the folders that the client gives it."""
+    path = PureWindowsPath(given)
+    parts = [part for part in path.parts if part not in (path.anchor, "..")]
+    if not 0 < len(parts) <= _MAX_PARTS or not all(map(_is_name, parts)):
+        raise InputError(
+            f"invalid file name {given[:_MAX_NAME]!r}; rename it, to {_MAX_NAME} bytes at most"
+        )
+    return "/".join(parts)
+
+
+def _is_name(part: str) -> bool:
+    """Whether every file system takes a part of a path."""
+    fits = len(part.encode("utf-8", "replace")) <= _MAX_NAME
+    return fits and not _NO_NAME.search(part) and PureWindowsPath(part).stem.upper() not in _DEVICES

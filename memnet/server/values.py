@@ -5,6 +5,7 @@ from typing import Any
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, model_validator
 
+from memnet.text.follow_ups import Asked
 from memnet.types import Evidence, IngestReport, Source, Statement, Value
 
 
@@ -31,9 +32,11 @@ class _Options(Request):
 
 
 class AskRequest(_Options):
-    """Body of ``POST /ask``; the fields are the arguments of ``Engine.ask``."""
+    """Body of ``POST /ask``; all fields but ``after`` are arguments of ``Engine.ask``."""
 
     question: str
+    after: Asked | None = None
+    """The question and short answer before it, which a follow-up may mean: "And Ann?"."""
 
 
 class SearchRequest(_Options):
@@ -90,6 +93,8 @@ class SourceText(Value):
     start: int
     end: int
     length: int  # characters of the whole text
+    # Of this part, each with its offset in the whole text. Those within a passage are not known.
+    headings: tuple[tuple[int, str], ...] = ()
 
 
 class Forgotten(Value):

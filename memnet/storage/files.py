@@ -27,7 +27,9 @@ ASIDE = "-aside"
 _MODELS, _UPLOADS = "models", "uploads"
 _MODEL_FILE = re.compile(r"model(?:\.json|-[0-9a-f]{12}\.safetensors)")
 _MODEL_MEMBER = re.compile(rf"{_MODELS}/(?:{'|'.join(MODEL_NAMES)})/{_MODEL_FILE.pattern}")
-_UPLOAD_MEMBER = re.compile(rf"{_UPLOADS}/(?:default|[0-9a-f]{{32}})/(?!\.\.?\Z)[^/\\\0]{{1,255}}")
+_UPLOAD_MEMBER = re.compile(
+    rf"{_UPLOADS}/(?:default|[0-9a-f]{{32}})(?:/(?!\.\.?(?:/|\Z))[^/\\\0]{{1,255}}){{1,50}}"
+)
 _DEFAULT = "default"
 _INCOMING = "incoming"  # files on their way in and out; no namespace has this folder
 
@@ -122,7 +124,7 @@ class Uploads:
         """Put a file in its place for the block; if that raises, what was there before stays.
 
         One at a time, as the store's writer. What a process that was killed left on its way is
-        removed. ``name`` has no folder and is valid on every system; ``content`` is copied from
+        removed. ``name``, also "folder/name", is valid on every system; ``content`` is copied from
         where it stands; ``namespace`` is that of its sources.
 
         Raises:
@@ -131,11 +133,12 @@ class Uploads:
         folder, passing = (self._folder / one for one in (_folder_name(namespace), _INCOMING))
         before: Path | None = None
         try:
-            for one in (self._folder, folder, passing):
+            target = folder / name
+            within = target.relative_to(self._folder).parents
+            for one in (*(self._folder / parent for parent in reversed(within)), passing):
                 _make_folder(one)
             for left in passing.iterdir():
                 left.unlink()
-            target = folder / name
             incoming = _copy(content, passing)
             if os.path.lexists(target):
                 before = _move_aside(target, passing)
@@ -166,16 +169,20 @@ class Uploads:
         """Remove some uploads."""
         for path in map(Path, uploads):
             if self._holds(path):
-                with suppress(OSError):  # it is gone, or its folder can't be written
+                with suppress(
+                    OSError
+                ):  # it is gone, or its folder can't be written or is not empty
                     path.unlink()
+                    for folder in path.relative_to(self._folder).parents[:-2]:
+                        (self._folder / folder).rmdir()
 
     def files(self) -> dict[str, Path]:
         """All of them, by the names that they have in a bundle. What links lead to is none."""
         folders = self._folder.iterdir() if _is_folder(self._folder) else ()
         found = {
-            f"{_UPLOADS}/{folder.name}/{file.name}": file
+            f"{_UPLOADS}/{file.relative_to(self._folder).as_posix()}": file
             for folder in filter(_is_folder, folders)
-            for file in folder.iterdir()
+            for file in folder.rglob("*")
             if file.is_file() and not file.is_symlink()
         }
         return {name: file for name, file in found.items() if _UPLOAD_MEMBER.fullmatch(name)}

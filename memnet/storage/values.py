@@ -93,6 +93,19 @@ class NewSlot:
     structure: Structure = Structure()  # of a statement
 
 
+class SourceFilter(NamedTuple):
+    """Which sources are listed; by default all."""
+
+    namespace: str | None = None
+    kind: SourceKind | None = None
+    name: str | None = None
+    query: str = ""  # what its title or id holds; large letters from A to Z are as small ones
+    days: tuple[str, str] | None = None  # first and last one, ISO 8601, of a date in its metadata
+
+
+EVERY_SOURCE = SourceFilter()
+
+
 @dataclass(frozen=True, slots=True)
 class NewSource:
     """A document, a file of facts or a statement, with the slots made from it."""

@@ -3,8 +3,9 @@
 import pytest
 
 from memnet import Answer, Engine
-from memnet.cli.conversation import Conversation, FollowUp, best_answer, follow_ups
+from memnet.cli.conversation import Conversation
 from memnet.cli.show import show_answer
+from memnet.text.follow_ups import Asked, answer_after, follow_ups
 
 
 def _answer(question: str, short: str | None = None, confidence: float | None = 0.5) -> Answer:
@@ -14,7 +15,7 @@ def _answer(question: str, short: str | None = None, confidence: float | None = 
     )  # fmt: skip
 
 
-BUILT = _answer("Who built the Orre Light in 1862?", "Una Thale")
+BUILT = Asked(question="Who built the Orre Light in 1862?", short="Una Thale")
 
 
 @pytest.mark.parametrize(
@@ -59,18 +60,25 @@ def test_what_has_no_pronoun_or_a_name_of_its_own_is_left_alone(question: str) -
 
 
 def test_names_are_few_and_without_the_words_before_them() -> None:
-    many = _answer("Is Kestle near Orre, Hallin, Tassen or Brannock?", "yes")
+    many = Asked(question="Is Kestle near Orre, Hallin, Tassen or Brannock?", short="yes")
     assert [one.name for one in follow_ups("Where is it?", many)] == ["Kestle", "Orre", "Hallin"]
 
 
 def test_the_most_confident_answer_is_kept_and_facts_are_certain() -> None:
-    meant = [FollowUp(name, "she", name) for name in ("a", "b", "c")]
-    given = {"a": _answer("a", "x", 0.4), "b": _answer("b", "y", 0.6), "c": _answer("c")}
-    assert best_answer(meant, given.__getitem__)[1].name == "b"
-    given["a"] = _answer("a", "x", None)
-    assert best_answer(meant, given.__getitem__)[1].name == "a"
-    given = {name: _answer(name, None, 0.1) for name in "abc"}
-    assert best_answer(meant, given.__getitem__)[1].name == "a"
+    last = Asked(question="Is Kestle near Orre or Hallin?")
+
+    def chosen(kestle: Answer, orre: Answer, hallin: Answer) -> str:
+        given = {"Where is Kestle?": kestle, "Where is Orre?": orre, "Where is Hallin?": hallin}
+        answer, meant = answer_after("Where is it?", last, given.__getitem__)
+        assert meant is not None
+        assert answer is given[meant.question]
+        return meant.name
+
+    none = _answer("", None, 0.9)
+    assert chosen(_answer("", "x", 0.4), _answer("", "y", 0.6), none) == "Orre"
+    assert chosen(_answer("", "x", None), _answer("", "y", 0.6), none) == "Kestle"
+    assert chosen(none, none, none) == "Kestle"
+    assert answer_after("Who?", last, lambda _: none) == (none, None)
 
 
 def test_a_conversation_says_what_it_takes_a_pronoun_for(

@@ -17,7 +17,7 @@ pytest.importorskip("psycopg")
 from memnet import Config, Document, Engine, Fact, InputError, MemoryStore, Message, Scope
 from memnet.config import MessageConfig, TellConfig
 from memnet.errors import StoreError
-from memnet.storage import copy_store, export_bundle, import_bundle
+from memnet.storage import SourceFilter, copy_store, export_bundle, import_bundle
 from memnet.storage.place import StorePlace
 from memnet.types import Value
 from tests import killed
@@ -134,7 +134,8 @@ def _stored(memory: Engine) -> list[Any]:
         sorted(facts),
         sorted((objects[symbol], slot) for symbol, slot in followed[:, 1:].tolist()),
         store.statements.usage(),
-        store.sources.count(prefix="lights/"),
+        store.sources.count(SourceFilter(query="LIGHT", days=("1800", "1900"))),
+        store.sources.count(SourceFilter(query="light")),
         [one.id for one in store.last_passages(5)],
     ]
 

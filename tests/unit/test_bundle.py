@@ -177,7 +177,7 @@ def test_the_command_line(
 def test_a_copy_has_all_that_the_store_has(toy_engine: Engine, tmp_path: Path) -> None:
     _fill(toy_engine)
     store = toy_engine.store
-    with store.uploads.replacing("boat.txt", BytesIO(b"A boat."), "") as file:
+    with store.uploads.replacing("log/boat.txt", BytesIO(b"A boat."), "") as file:
         toy_engine.ingest(file)
     (store.models.new_folder("text")).mkdir(parents=True)
     (store.models.folder("text") / "model.json").write_text("{}")
@@ -190,7 +190,7 @@ def test_a_copy_has_all_that_the_store_has(toy_engine: Engine, tmp_path: Path) -
         assert upload.read_bytes() == b"A boat."
         assert copy.store.sources.from_path(str(upload)) == [str(upload)]
         assert copy.get(str(upload)) is not None
-        assert name == "uploads/default/boat.txt"
+        assert name == "uploads/default/log/boat.txt"
         # What was told last can be taken back there, and files that are known are not read again.
         copy.undo()
         assert [one.text for one in copy.history("Ann")] == ["Ann lives in Paris."]

@@ -114,7 +114,13 @@ def test_search_looks_at_the_time_that_it_is_asked_for(client: httpx.Client) -> 
 
 
 def test_sources_come_page_by_page(client: httpx.Client, toy_engine: Engine) -> None:
-    toy_engine.ingest(*(Document(id=f"more/{n}", text=f"Text {n}.") for n in range(5)))
+    toy_engine.ingest(
+        *(
+            Document(id=f"more/{n}", text=f"Text {n}.", metadata={"date": f"2024-05-0{n}T10:00"})
+            for n in range(1, 5)
+        ),
+        Document(id="more/9", title="100% Tide_Tables!", text="9.", metadata={"last": "2025"}),
+    )
     toy_engine.ingest(Document(id="apart", text="Kept apart."), namespace="x")
     toy_engine.ingest(Fact(subject="Una", relation="built", object="Orre Light"))
     found: list[str] = []
@@ -128,13 +134,50 @@ def test_sources_come_page_by_page(client: httpx.Client, toy_engine: Engine) -> 
     assert found == [source.id for source in toy_engine.sources()]
     chosen: list[tuple[dict[str, str | int], list[str]]] = [
         ({"namespace": "x"}, ["apart"]),
-        ({"prefix": "more/", "limit": 3}, ["more/0", "more/1", "more/2"]),
-        ({"prefix": "more%"}, []),
+        ({"query": "MORE/", "limit": 3}, ["more/1", "more/2", "more/3"]),
+        ({"query": "more%"}, []),
+        ({"query": "0% tide_tables!"}, ["more/9"]),
+        ({"query": "tide.tables"}, []),
+        ({"since": "2024-05-02", "until": "2024-05-03"}, ["more/2", "more/3"]),
+        ({"since": "2024-05-04"}, ["more/4", "more/9"]),
+        ({"until": "2024-05-01", "query": "more"}, ["more/1"]),
         ({"kind": "facts"}, [one.id for one in toy_engine.sources() if one.kind == "facts"]),
     ]
     for parameters, expected in chosen:
         page = client.get("/sources", params=parameters).json()
         assert [source["id"] for source in page["sources"]] == expected
+    for wrong in ({"since": "soon"}, {"query": "x" * 1001}):
+        assert error_of(client.get("/sources", params=wrong)) == (422, "invalid_request")
+
+
+def test_the_text_of_a_source_comes_with_its_headings(
+    client: httpx.Client, toy_engine: Engine, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.md"
+    body = " ".join(["The tide turns at noon."] * 40)
+    note.write_text(f"# Tides\n\n{body}\n\n## Spring\n\n{body}\n\n## Neap\n\n{body}\n")
+    toy_engine.ingest(note)
+    whole = client.get(source_url(str(note))).json()
+    assert [text for _, text in whole["headings"]] == ["Spring", "Neap"]
+    assert all(whole["text"][at:].startswith(text) for at, text in whole["headings"])
+    spring, neap = (at for at, _ in whole["headings"])
+    part = client.get(source_url(str(note)), params={"start": spring, "end": neap}).json()
+    assert part["headings"] == [[spring, "Spring"]]
+
+
+def test_a_follow_up_is_answered_as_what_it_means(client: httpx.Client) -> None:
+    before = {"question": "Who met Una Thale?", "short": None}
+    for asked, meant in (
+        ("And Ann Vale?", "Who met Ann Vale?"),
+        ("Where was she born?", "Where was Una Thale born?"),
+        ("Where is Kestle?", "Where is Kestle?"),
+    ):
+        answer = client.post("/ask", json={"question": asked, "after": before}).json()
+        assert answer["question"] == meant
+        assert client.post("/ask", json={"question": asked}).json()["question"] == asked
+    long = {"question": "Ann " * 5000, "short": None}
+    refused = client.post("/ask", json={"question": "And Ann?", "after": long})
+    assert error_of(refused) == (400, "invalid_request")
 
 
 def test_a_source_is_put_read_and_forgotten(client: httpx.Client, toy_engine: Engine) -> None:
@@ -201,6 +244,9 @@ def test_facts_are_shown_as_a_graph(client: httpx.Client, toy_engine: Engine) ->
     few = client.get("/facts", params={"entity": "Una Thale", "hops": 3, "limit": 2}).json()
     assert len(few["nodes"]) == 2
     assert len(few["edges"]) == 1
+    toy_engine.ingest(Fact(subject="Orre", relation="seen_from", object="Una Thale"))
+    around = client.get("/facts", params={"entity": "kestle"}).json()
+    assert [one["relation"] for one in around["edges"]].count("seen from") == 1
     unknown = client.get("/facts", params={"entity": "Nobody"}).json()
     assert unknown == {"nodes": [], "edges": []}
 
@@ -212,19 +258,30 @@ def test_uploads_are_read_as_ingest_reads_them(client: httpx.Client, toy_engine:
         ("files", ("broken.pdf", b"no PDF")),
         ("files", ("../../up.txt", b"It stays in its folder.")),
         ("files", ("..", b"no name")),
+        ("files", ("log/1972/up.txt", b"It has folders of its own.")),
+        ("files", ("a/con/up.txt", b"No folder of any system.")),
+        ("files", ("x/" * 30 + "up.txt", b"Too deep.")),
     ]
     reports = client.post("/upload", files=files).json()["reports"]
     assert [report["name"] for report in reports] == [name for _, (name, _) in files]
-    assert [bool(report["error"]) for report in reports] == [False, False, True, False, True]
+    assert [bool(report["error"]) for report in reports] == [
+        False, False, True, False, True, False, True, True,
+    ]  # fmt: skip
     assert [report["report"] and report["report"]["added"] for report in reports] == [
-        1, 2, None, 1, None,
+        1, 2, None, 1, None, 1, None, None,
     ]  # fmt: skip
     folder = toy_engine.store.path / "uploads" / "default"
-    assert sorted(file.name for file in folder.iterdir()) == ["all.zip", "light.md", "up.txt"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "all.zip", "light.md", "log", "up.txt",
+    ]  # fmt: skip
     stored = {source.id for source in toy_engine.sources() if source.origin}
     assert stored == {
-        str(folder / name) for name in ("light.md", "up.txt", "all.zip/one.txt", "all.zip/two.txt")
+        str(folder / name)
+        for name in ("light.md", "up.txt", "log/1972/up.txt", "all.zip/one.txt", "all.zip/two.txt")
     }
+    client.delete(source_url(str(folder / "log/1972/up.txt")))
+    assert not (folder / "log").exists()
+    assert (folder / "up.txt").exists()
 
 
 def test_an_upload_goes_with_the_last_of_its_sources(

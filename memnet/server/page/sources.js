@@ -37,7 +37,7 @@ async function forget(source, name, row) {
 /** Shows the first sources, or further ones. */
 export async function list(after = null) {
   const mine = ++asked;
-  const query = { namespace: namespace(), kind: byId("kind").value, prefix: byId("prefix").value.trim(), limit: PAGE, after: after ?? undefined };
+  const query = { namespace: namespace(), kind: byId("kind").value, query: byId("prefix").value.trim(), limit: PAGE, after: after ?? undefined };
   try {
     const found = await request("GET", "/sources", { query });
     if (mine !== asked) return;

@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
@@ -20,17 +23,20 @@ from memnet.storage.tables.checked import (
 )
 from memnet.storage.tables.connection import Connection, Part
 from memnet.storage.values import (
+    EVERY_SOURCE,
     Encode,
     EncodePassages,
     NewSlot,
     NewSource,
     NewVector,
     PutCounts,
+    SourceFilter,
     SourceState,
 )
-from memnet.types import Source, SourceKind
+from memnet.types import Source
 
 _PAGE = 1000  # sources that are read together
+_DATES = ("date", "time", "first", "last")  # in metadata, as loaders and messages name them
 _MAX_CHARACTERS = 2**28  # of a source: a row of a foreign store could ask for any amount of memory
 
 
@@ -40,25 +46,18 @@ class Sources(Part):
     def all(self, namespace: str | None = None) -> Iterator[Source]:
         """All sources in the order in which they first came, page by page; None for all."""
         after = 0
-        while page := self.page(after, _PAGE, namespace):
+        while page := self.page(after, _PAGE, SourceFilter(namespace)):
             yield from (source for _, source in page)
             after = page[-1][0]
 
     def page(
-        self,
-        after: int,
-        limit: int,
-        namespace: str | None = None,
-        kind: SourceKind | None = None,
-        prefix: str = "",
-        name: str | None = None,
+        self, after: int, limit: int, wanted: SourceFilter = EVERY_SOURCE
     ) -> list[tuple[int, Source]]:
         """Some sources with their numbers, in the order in which they first came.
 
-        ``after`` is the number of the last one before them, 0 for the first ones. They are of a
-        namespace and a kind, None for all, and their ids begin with ``prefix``.
+        ``after`` is the number of the last one before them, 0 for the first ones.
         """
-        conditions, parameters = _conditions(namespace, name, kind, prefix)
+        conditions, parameters = _conditions(self._connection, wanted)
         rows = self._connection.rows(
             "SELECT id, name, namespace, kind, title, origin, metadata, "
             "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
@@ -84,11 +83,9 @@ class Sources(Part):
             for number, name, namespace, kind, title, origin, metadata, slots in found
         ]
 
-    def count(
-        self, namespace: str | None = None, kind: SourceKind | None = None, prefix: str = ""
-    ) -> int:
+    def count(self, wanted: SourceFilter = EVERY_SOURCE) -> int:
         """Number of the sources on all pages of ``page``."""
-        conditions, parameters = _conditions(namespace, None, kind, prefix)
+        conditions, parameters = _conditions(self._connection, wanted)
         row = self._connection.only(
             f"SELECT count(*) FROM source WHERE true {conditions}", *parameters
         )
@@ -102,8 +99,15 @@ class Sources(Part):
         """
         connection = self._connection
         with connection.snapshot():
-            page = self.page(0, 1, namespace, name=name)
+            page = self.page(0, 1, SourceFilter(namespace, name=name))
             return (page[0][1], _text(connection, page[0][0])) if page else None
+
+    def headings(self, name: str, namespace: str = "") -> list[tuple[int, str]]:
+        """The headings of a source outside its slots, each with its offset in the text."""
+        row = self._connection.one(
+            "SELECT headings FROM source WHERE name = ? AND namespace = ?", name, namespace
+        )
+        return [] if row is None else [*checked_places(row[0])]
 
     def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
         """Digest and origin of those of the named sources that are stored."""
@@ -413,17 +417,21 @@ def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
     return [origin for origin in found if origin not in used]
 
 
-def _conditions(
-    namespace: str | None, name: str | None, kind: SourceKind | None, prefix: str
-) -> tuple[str, list[object]]:
+def _conditions(connection: Connection, wanted: SourceFilter) -> tuple[str, list[Any]]:
     """What a row of ``source`` must be, "AND ..." or none, and the parameters."""
-    chosen = {"namespace = ?": namespace, "name = ?": name, "kind = ?": kind}
-    conditions: dict[str, object] = {
-        condition: value for condition, value in chosen.items() if value is not None
-    }
-    if prefix:  # LIKE would take % and _ in it for any characters
-        conditions[f"substr(name, 1, {len(prefix)}) = ?"] = prefix
-    return "".join(f"AND {condition} " for condition in conditions), [*conditions.values()]
+    chosen: dict[str, Any] = dict(zip(wanted._fields, wanted[:3], strict=False))
+    conditions = [(f"{name} = ?", [value]) for name, value in chosen.items() if value is not None]
+    if wanted.query:
+        held = "%{}%".format(re.sub("[!%_]", r"!\g<0>", wanted.query))
+        either = "(lower(title) LIKE lower(?) ESCAPE '!' OR lower(name) LIKE lower(?) ESCAPE '!')"
+        conditions.append((either, [held, held]))
+    if wanted.days:
+        within = {"from": wanted.days[0], "to": f"{wanted.days[1]}~"}  # behind times of that day
+        dated, values = zip(*(connection.metadata(key, within) for key in _DATES), strict=True)
+        conditions.append((f"({' OR '.join(dated)})", [*chain(*values)]))
+    return "".join(f"AND {condition} " for condition, _ in conditions), [
+        value for _, values in conditions for value in values
+    ]
 
 
 def _text(connection: Connection, source_id: int) -> str:
