@@ -6,12 +6,11 @@ COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.12-slim
-# FAISS and torch use OpenMP; torch's index for processors saves gigabytes of CUDA libraries.
+# FAISS uses OpenMP.
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
-    "$(echo /wheels/memnet-*.whl)[cpu]" && rm -rf /wheels
+RUN pip install --no-cache-dir /wheels/memnet_qa-*.whl && rm -rf /wheels
 RUN useradd --create-home memnet && mkdir /memory && chown memnet /memory
 USER memnet
 ENV MEMNET_STORE=/memory/store

@@ -26,7 +26,8 @@ demo: .venv/demo
 		echo; echo "\$$ memnet ask \"$$question\""; \
 		$(BIN)/memnet ask "$$question" --top-k 2 --store $(DEMO)/saltmere || exit 1; \
 	done
-	@echo; echo "Learning to hop over facts, from questions with their answers:"
+	@echo; echo "Learning to hop over facts, from questions with their answers (needs torch):"
+	$(BIN)/pip install --quiet --editable ".[train]"
 	$(BIN)/memnet ingest --facts examples/ferries/facts.tsv --store $(DEMO)/ferries
 	$(BIN)/memnet train facts --store $(DEMO)/ferries --out $(DEMO)/model \
 		--train examples/ferries/train.jsonl --dev examples/ferries/dev.jsonl
@@ -87,10 +88,10 @@ docs: .venv/test
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable ".[cpu]"
+	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
 .venv/test: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable ".[cpu,test]"
+	$(BIN)/pip install --quiet --editable ".[train,test]"
 	@touch $@

@@ -38,7 +38,7 @@ from memnet.checkpoints import save_checkpoint
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.bert import BertNetwork
 from memnet.encoders.minilm import RANK, STATIC, VOCABULARY
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer, published_weights
 
 _CHARACTERS = 1000
 """Of a text: as long as a window of a document."""
@@ -78,7 +78,7 @@ def main() -> None:
     texts = [text for part, _ in parts for text in part]
     wanted = np.concatenate([vectors for _, vectors in parts])
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    tokenizer = load_tokenizer(checked_folder())
+    tokenizer = load_tokenizer()
     tokens = [np.array(one.ids) for one in tokenizer.encode_batch_fast(texts)]
     fitted = _fit(tokens, wanted, _token_vectors(options.scratch), options.epochs, options.hold)
     arrays = _rounded(*fitted)
@@ -140,7 +140,7 @@ def _encoded(
     texts: Sequence[str], scratch: Path, most: int | None
 ) -> list[tuple[list[str], FloatArray]]:
     """Parts of the texts with their vectors [N, 384] float32; encodes what no file has yet."""
-    encoder = MiniLMEncoder(threads=2, eight_bits=True)
+    encoder = MiniLMEncoder(threads=2)
     parts: list[tuple[list[str], FloatArray]] = []
     for start in list(range(0, len(texts), _PART))[:most]:
         part, file = list(texts[start : start + _PART]), scratch / f"{start:06}.npy"
@@ -156,7 +156,7 @@ def _token_vectors(scratch: Path) -> FloatArray:
     """Every token between [CLS] and [SEP], encoded: [V, 384] float32."""
     file = scratch / "tokens.npy"
     if not file.exists():
-        network = BertNetwork.load(checked_folder() / "model.safetensors")
+        network = BertNetwork.load(published_weights())
         ids = np.arange(VOCABULARY)
         texts = np.stack([np.full_like(ids, _CLS), ids, np.full_like(ids, _SEP)], axis=1)
         np.save(file, np.concatenate([network.embed(one) for one in np.array_split(texts, 60)]))

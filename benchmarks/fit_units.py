@@ -35,9 +35,7 @@ def main() -> None:
     }
     texts = [passage_key(Path(source).stem, passage) for source, passage in sorted(places)]
     spans = [[(unit.start, unit.end) for unit in units(text)] for text in texts]
-    found = np.concatenate(
-        MiniLMEncoder(threads=2, eight_bits=None).encode_units(texts, spans).units
-    )
+    found = np.concatenate(MiniLMEncoder(threads=2).encode_units(texts, spans).units)
     values, components = np.linalg.eigh((found.T @ found).astype(np.float64))
     kept = values[-UNIT_WIDTH:].sum() / values.sum()
     projection = components[:, : -UNIT_WIDTH - 1 : -1].astype(np.float32)

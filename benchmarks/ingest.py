@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.environment import environment
-from memnet import Config, Engine
+from memnet import Engine
 from memnet.encoders import Encoder
 
 _FILES = 10_000
@@ -69,7 +69,7 @@ def main() -> None:
     options = parser.parse_args()
     corpus = options.data / "corpus.jsonl"
     if not options.store.exists():
-        with Engine.open(options.store, create=True, config=_config(False)) as memory:
+        with Engine.open(options.store, create=True) as memory:
             memory.ingest(corpus)
     questions = [json.loads(line)["question"] for line in (options.data / "hotpot.jsonl").open()]
     with tempfile.TemporaryDirectory() as name:
@@ -77,30 +77,20 @@ def main() -> None:
         copy = Path(shutil.copytree(options.store, folder / "copy"))
         results = {
             "environment": environment(["onnx", "onnxruntime"]),
-            "ingest": {
-                kind: _ingest(corpus, folder / kind, options.passages, eight)
-                for kind, eight in (("full", False), ("eight bits", True))
-            },
+            "ingest": _ingest(corpus, folder / "part", options.passages),
             "again": _again(copy, corpus),
             "files": _files(folder),
-            "one hop": {
-                kind: _one_hop(copy, questions[:_QUESTIONS], eight)
-                for kind, eight in (("full", False), ("eight bits", True))
-            },
+            "one hop": _one_hop(copy, questions[:_QUESTIONS]),
         }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def _config(eight_bits: bool) -> Config:
-    return Config(eight_bits=eight_bits)
-
-
-def _ingest(corpus: Path, folder: Path, passages: int, eight_bits: bool) -> dict[str, float]:
+def _ingest(corpus: Path, folder: Path, passages: int) -> dict[str, float]:
     """Seconds of an ingest and of the encoder within it."""
     part = folder.with_suffix(".jsonl")
     with corpus.open("rb") as file:
         part.write_bytes(b"".join(line for line, _ in zip(file, range(passages), strict=False)))
-    with Engine.open(folder, create=True, config=_config(eight_bits)) as memory:
+    with Engine.open(folder, create=True) as memory:
         timed = _timed(memory)
         timed(["A first text, to load the weights."])
         timed.times.clear()
@@ -145,11 +135,11 @@ def _files(folder: Path) -> dict[str, float]:
     return _again(store, notes)
 
 
-def _one_hop(store: Path, questions: Sequence[str], eight_bits: bool) -> dict[str, float]:
+def _one_hop(store: Path, questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds of finding a question's evidence, and of encoding it by itself; medians."""
     found: list[_Times] = []
     encoded: list[_Times] = []
-    with Engine.open(store, reader="sentences", config=_config(eight_bits)) as memory:
+    with Engine.open(store, reader="sentences") as memory:
         model: Any = memory.answerer
         memory.ask(questions[0], hops=1)
         for question in questions:

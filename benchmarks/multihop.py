@@ -24,7 +24,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.environment import environment
-from memnet import Config, Document, Engine
+from memnet import Document, Engine
 from memnet.config import available_cores
 from memnet.encoders.weights import model_folder
 
@@ -76,7 +76,7 @@ def _ingest(parts: Sequence[Path], store: Path) -> dict[str, Any]:
     ours: list[float] = []
     theirs: list[float] = []
     passages = 0
-    with Engine.open(store, create=True, config=Config(eight_bits=False)) as memory:
+    with Engine.open(store, create=True) as memory:
         memory.ingest(Document(id="warm-up", text="A first text, to load the weights."))
         memory.forget("warm-up")
         for part in parts:

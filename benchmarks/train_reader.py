@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from benchmarks.reader_data.files import Example, lines
 from memnet.checkpoints import SHIPPED
 from memnet.checkpoints.torch_modules import arrays_of
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.reader.checkpoint import save_weights
 from memnet.reader.loading import SPANS
 from memnet.reader.network import Right, SpanTensors, load_span_network
@@ -170,7 +170,7 @@ def _packed(examples: Sequence[Example], seed: int) -> list[PackedExample]:
 
 @cache
 def _packer() -> Packer:
-    return Packer(load_tokenizer(checked_folder()), _MAX_TOKENS)
+    return Packer(load_tokenizer(), _MAX_TOKENS)
 
 
 if __name__ == "__main__":

@@ -289,13 +289,8 @@ class Config(Settings):
     threads: int = Field(default=0, ge=0)
     """Processor cores to use; 0 means as many as this process may run on."""
     device: str = "auto"
-    """Where encoder, reader and story model run and vectors are compared: cpu, cuda, cuda:N, or
-    auto for a GPU where torch sees one."""
-    eight_bits: bool | None = None
-    """Whether ONNX Runtime encodes texts and reads answers with int8 products on the processor,
-    1.4 to 2 times as fast as with float32; None: where it is installed and there is no other
-    device. The vectors of both lie in one space and may be mixed in a store
-    (docs/decisions/013-int8-encoder.md)."""
+    """Where encoder and reader run and vectors are compared: cpu, cuda, cuda:N, or auto for a GPU
+    where torch sees one."""
     lock_seconds: float = Field(default=2.0, ge=0)
     """How long a writer waits for another one before it raises StoreBusyError."""
 

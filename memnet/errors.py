@@ -6,6 +6,7 @@ Each message says what was found, what was expected and what to do, in one line.
 import re
 from dataclasses import dataclass
 
+DISTRIBUTION = "memnet-qa"  # What is installed; "memnet" is another's on PyPI
 # Reason of a problem: nothing is in it.
 EMPTY = "empty"
 # Characters: a quoted name may be of any length.
@@ -82,3 +83,13 @@ def first_line(error: BaseException) -> str:
     """The first line of another library's error message."""
     message = str(error).strip()
     return message.splitlines()[0] if message else type(error).__name__
+
+
+def install(*extras: str) -> str:
+    """The command that installs memnet with some extras, for messages."""
+    return f"pip install '{DISTRIBUTION}[{','.join(extras)}]'"
+
+
+def needs_torch(what: str) -> str:
+    """The message of an error where torch is not installed."""
+    return f"{what} needs torch; run: {install('train')}"

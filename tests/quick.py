@@ -48,9 +48,7 @@ def open_quick(
     """A memory in which a few passages are many, made where there is none."""
     encoder = encoder or QuickEncoder()
     store = StoreConfig(unsaved_share=unsaved_share)
-    config = Config(
-        ingest=IngestConfig(min_quick=min_quick, commit_vectors=3), store=store, eight_bits=False
-    )
+    config = Config(ingest=IngestConfig(min_quick=min_quick, commit_vectors=3), store=store)
     rows = toy_store(path, encoder, lock_seconds=lock_seconds, config=store)
     return Engine(rows, encoder, config, answerer=answerer, reader="sentences")
 

@@ -4,22 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.neighbours.adapter import Passage
-from memnet import Config, Document, Engine
+from memnet import Document, Engine
 
 
 class Memory:
-    """As ``adapter.Memory``; ``memnet_eight`` and ``memnet_one_hop`` differ in the settings."""
+    """As ``adapter.Memory``; ``memnet_one_hop`` differs in the settings."""
 
-    eight_bits = False
     hops: int | None = None
 
     def __init__(self, folder: Path, model: Path) -> None:
-        """Open or make the store; the weights are those of the same package."""
+        """Open or make the store; the weights are those of the same model, in int8."""
         del model
         # The others find passages and read no short answers in them: neither does this one.
-        self._engine = Engine.open(
-            folder, create=True, reader="sentences", config=Config(eight_bits=self.eight_bits)
-        )
+        self._engine = Engine.open(folder, create=True, reader="sentences")
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Ingest."""

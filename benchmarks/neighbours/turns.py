@@ -16,7 +16,6 @@ import numpy as np
 _ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = {
     "memnet": "memnet",
-    "memnet_eight": "memnet, eight bits",
     "memnet_one_hop": "memnet, one hop",
     "txtai": "txtai",
     "llama_index": "LlamaIndex + FAISS",

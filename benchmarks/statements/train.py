@@ -34,7 +34,7 @@ from benchmarks.statements.losses import (
     write_loss,
 )
 from memnet.checkpoints.torch_modules import arrays_of
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
@@ -139,7 +139,7 @@ class _StatementTask:
         self._seed = seed
         self._on_progress = on_progress
         self._scenarios = train
-        self._packer = Packer(load_tokenizer(checked_folder()), MAX_TOKENS)
+        self._packer = Packer(load_tokenizer(), MAX_TOKENS)
         self._answers = [one for scenario in train for one in answer_examples(scenario)]
         self._writes = [one for scenario in train for one in write_examples(scenario)]
         self._dev_answers = [one for scenario in dev for one in answer_examples(scenario)]

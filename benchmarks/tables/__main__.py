@@ -42,7 +42,6 @@ def _tables() -> dict[str, str]:
         "watching": stores.watching(_result("watching")),
         "multihop": documents.multihop(_result("multihop")),
         "recall": documents.recall(_result("recall")),
-        "eight_bits": documents.eight_bits(_result("eight_bits")),
         "ingest": documents.ingest(_result("ingest")),
         "neighbours": neighbours(_result("neighbours")),
         "answers": documents.answers(_result("answers"), _result("answers-without-rules")),

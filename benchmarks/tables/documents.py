@@ -10,7 +10,6 @@ _RULES_FROM = (
     "† Some of these questions served to make rules for questions about two things (decision 010), "
     "so that their F1 is higher than of others."
 )
-_KINDS_OF_ENCODER = ("full", "eight bits")
 
 
 def multihop(results: dict[str, Any]) -> str:
@@ -69,57 +68,23 @@ def _recall_row(title: str, ways: dict[str, Any], *latency: str) -> str:
     return row(title, str(last["n"]), *means, interval(last), *latency)
 
 
-def eight_bits(results: dict[str, Any]) -> str:
-    """The tables of the encoder in eight bits."""
-    cosine, speed, found = (results[name] for name in ("cosine", "speed", "recall@5"))
-    rows = head(
-        "processor", "encoder", "passages per core second", "one question, core ms", "times torch"
-    )
-    titles = {
-        "torch": "torch, float32",
-        "float32": "ONNX Runtime, float32",
-        "int8": "ONNX Runtime, int8",
-    }
-    for processor, encoders in speed.items():
-        for name, title in titles.items():
-            rate, query = encoders[name]["passages_per_second"], encoders[name]["query_ms"]
-            ratio = rate / encoders["torch"]["passages_per_second"]
-            rows.append(row(processor, title, f"{rate:.1f}", f"{query:.1f}", f"{ratio:.2f}"))
-    rows += [
-        "",
-        f"Cosine of both vectors of {cosine['n']:,} windows: mean {cosine['mean']:.4f}, first "
-        f"percentile {cosine['first percentile']:.4f}, worst {cosine['worst']:.4f}.",
-        "",
-        *head("Recall@5", *SETS.values()),
-    ]
-    ways = {
-        "full": "store and questions in full",
-        "eight bits": "both in eight bits",
-        "mixed": "store in full, questions in eight bits",
-    }
-    rows += [
-        row(title, *(percent(found[way][name]) for name in SETS)) for way, title in ways.items()
-    ]
-    return page_part(rows, results["environment"])
-
-
 def ingest(results: dict[str, Any]) -> str:
     """The table of what ingest and answers cost beside the encoder."""
-    kinds = [results["ingest"][kind] for kind in _KINDS_OF_ENCODER]
-    beside = [1 - one["encoder_core_seconds"] / one["core_seconds"] for one in kinds]
-    waiting = [1 - one["encoder_seconds"] / one["seconds"] for one in kinds]
-    hops = [results["one hop"][kind] for kind in _KINDS_OF_ENCODER]
+    one, hop = results["ingest"], results["one hop"]
+    beside = 1 - one["encoder_core_seconds"] / one["core_seconds"]
+    waiting = 1 - one["encoder_seconds"] / one["seconds"]
     rows = [
-        *head("", "in full", "eight bits"),
+        *head("", "core time", "clock"),
         row(
-            f"ingest, {kinds[0]['passages']:,} passages: share beside the encoder, of core time",
-            *(f"{percent(share)} %" for share in beside),
+            f"ingest, {one['passages']:,} passages: share beside the encoder",
+            *(f"{percent(share)} %" for share in (beside, waiting)),
         ),
-        row("the same, of clock time", *(f"{percent(share)} %" for share in waiting)),
-        row("evidence with one hop, clock time", *(f"{one['ms']:.1f} ms" for one in hops)),
-        row("beside the encoder's own", *(f"{one['beside_ms']:.1f} ms" for one in hops)),
-        row("evidence with one hop, core time", *(f"{one['core_ms']:.1f} ms" for one in hops)),
-        row("beside the encoder's own", *(f"{one['beside_core_ms']:.1f} ms" for one in hops)),
+        row("evidence with one hop", f"{hop['core_ms']:.1f} ms", f"{hop['ms']:.1f} ms"),
+        row(
+            "beside the encoder's own",
+            f"{hop['beside_core_ms']:.1f} ms",
+            f"{hop['beside_ms']:.1f} ms",
+        ),
         "",
         *head("unchanged", "core time", "clock"),
     ]

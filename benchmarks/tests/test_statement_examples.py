@@ -20,7 +20,7 @@ from benchmarks.statements.examples import (
 )
 from benchmarks.statements.format import Scenario
 from benchmarks.statements.templates import plain_scenarios
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.reader.spans import Packer
 from memnet.statements.protocol import Label
 from memnet.statements.reading import FORMS, TAGS
@@ -90,7 +90,7 @@ def _scenario(**changes: Any) -> Scenario:
 
 @pytest.fixture(scope="module")
 def packer() -> Packer:
-    return Packer(load_tokenizer(checked_folder()), 384)
+    return Packer(load_tokenizer(), 384)
 
 
 def test_what_ended_is_told_with_the_time_of_its_end() -> None:
@@ -174,7 +174,7 @@ def test_distractors_among_earlier_texts_change_nothing() -> None:
 
 
 def test_packed_texts_mark_subjects_and_values(packer: Packer) -> None:
-    tokenizer = load_tokenizer(checked_folder())
+    tokenizer = load_tokenizer()
     first, second = (packed_write(one, packer) for one in write_examples(_scenario()))
     for name, wanted in (("subject", "my sister clara bo"), ("value", "siemens the mill")):
         ids = [
@@ -203,7 +203,7 @@ def test_pairs_from_templates_say_what_they_change() -> None:
 
 
 def test_packed_examples_mark_the_tokens_of_what_is_right(packer: Packer) -> None:
-    tokenizer = load_tokenizer(checked_folder())
+    tokenizer = load_tokenizer()
     for example in answer_examples(_scenario()):
         packed = packed_answer(example, packer)
         assert packed is not None

@@ -107,7 +107,7 @@ def delete_checkpoint(folder: Path, name: str) -> None:
 def check_weights(tensors: Mapping[str, NDArray[Any]], source: Path) -> None:
     """ModelError if a number of the tensors of a source is not finite, or far too large."""
     for name, tensor in tensors.items():
-        if not bool((np.abs(tensor) <= _MAX_WEIGHT).all()):
+        if tensor.dtype.kind == "f" and not bool((np.abs(tensor) <= _MAX_WEIGHT).all()):
             raise ModelError(
                 f"the model in {source} is damaged: tensor {name} holds numbers that are not "
                 f"finite or over {_MAX_WEIGHT:g}; restore it or train the model again"

@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,29 @@ import click
 from memnet import __version__
 from memnet.cli import options
 from memnet.cli.settings import PREFIX, commands, options_of, store_path
-from memnet.errors import DeviceError, EncoderError, MemnetError, ModelError, first_line, one_line
+from memnet.errors import (
+    DISTRIBUTION,
+    DeviceError,
+    EncoderError,
+    MemnetError,
+    ModelError,
+    first_line,
+    install,
+    one_line,
+)
 from memnet.storage.place import StorePlace, files_folder, place_name
 
-_LIBRARIES = ("numpy", "torch", "faiss", "onnxruntime", "onnx")
+_LIBRARIES = ("numpy", "faiss", "onnxruntime", "torch")
 # Both bring the module "faiss"; they must not be installed together.
 _FAISS = ("faiss-cpu", "faiss-gpu")
+_PURPOSES = {
+    "gliner": "names and facts by GLiNER", "gpu": "answers on an NVIDIA GPU",
+    "haystack": "memnet.adapters.haystack", "langchain": "memnet.adapters.langchain",
+    "llamaindex": "memnet.adapters.llamaindex", "mcp": "memnet mcp",
+    "models": "encoders and readers by name", "pandoc": "LaTeX, AsciiDoc, Org and more formats",
+    "plot": "--plot", "postgres": "stores on PostgreSQL", "remote": "readers on a server",
+    "server": "memnet serve", "spacy": "names by spaCy", "train": "memnet train",
+}  # fmt: skip
 _REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
 
 
@@ -89,11 +107,6 @@ def _library(name: str, problems: list[str]) -> str | None:
     """The version of a library, imported to see whether it works."""
     there = [one for one in (_FAISS if name == "faiss" else (name,)) if installed_version(one)]
     if not there:
-        if name == "faiss":
-            problems.append(
-                'FAISS is not installed; run: pip install "memnet[cpu]" (or, for an NVIDIA GPU, '
-                '"memnet[gpu]"; never both)'
-            )
         return None
     problem = f"{' and '.join(there)} overwrite each other" if len(there) > 1 else ""
     try:
@@ -110,7 +123,7 @@ def _extras(problems: list[str]) -> list[dict[str, Any]]:
     """The extras of memnet with what is missing of each; missing requirements are problems."""
     wanted: dict[str, list[str]] = {}
     try:
-        lines = metadata.requires("memnet") or []
+        lines = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # run from a folder, without being installed
         lines = []
     for line in lines:
@@ -122,36 +135,32 @@ def _extras(problems: list[str]) -> list[dict[str, Any]]:
         if not installed_version(name)
     ]
     wanted.pop("test", None)
-    other = {one for one in _FAISS if installed_version(one)}
     return [
         {
             "name": extra,
+            "for": _PURPOSES.get(extra, ""),
             "missing": [name for name in names if not installed_version(name)],
-            "command": f'pip install "memnet[{extra}]"',
+            "command": install(extra),
         }
         for extra, names in wanted.items()
-        # An extra with FAISS only if the other FAISS is not there.
-        if not other.difference(names) or not set(_FAISS).intersection(names)
     ]
 
 
 def _calculation(problems: list[str]) -> dict[str, Any]:
     """The device, GPUs, and the arithmetic of encoder and reader."""
+    from memnet.runtime.device import CPU, find_device
+
     found: dict[str, Any] = {"device": None, "gpus": [], "arithmetic": None}
-    try:
+    with suppress(ImportError, OSError):
         import torch
 
-        from memnet.encoders.onnx_model import onnx_precision
-        from memnet.runtime.device import find_device
-
         found["gpus"] = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+    try:
         device = find_device(options.device_name(None))
-        precision = onnx_precision(None, device)
-    except (DeviceError, ImportError, OSError) as error:
-        if isinstance(error, DeviceError):  # the libraries tell the others
-            problems.append(str(error))
+    except DeviceError as error:
+        problems.append(str(error))
         return found
-    how = f"{precision} by ONNX Runtime" if precision else f"float32 by torch on {device}"
+    how = "int8 by ONNX Runtime" if device == CPU else f"float32 by torch on {device}"
     return found | {"device": device, "arithmetic": how}
 
 
@@ -242,7 +251,7 @@ def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
     A damaged checkpoint of the store is not used, so it is not a problem.
     """
     from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
-    from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
+    from memnet.encoders.weights import load_tokenizer
     from memnet.storage.files import ModelFolders
 
     def model(name: str, sha256: str, folder: Path, problem: str | None) -> dict[str, Any]:
@@ -250,7 +259,7 @@ def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
         return {"name": name, **known}
 
     try:
-        yield model("all-MiniLM-L6-v2", WEIGHTS_SHA256, checked_folder(), None)
+        load_tokenizer()
     except EncoderError as error:
         problems.append(str(error))
     own = ModelFolders(store)
@@ -277,7 +286,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "libraries", ", ".join([*found, f"SQLite {report['sqlite']}"])
     for number, extra in enumerate(report["extras"]):
         missing = f"lacks {', '.join(extra['missing'])}; {extra['command']}"
-        text = f"{extra['name']:<10} {missing if extra['missing'] else 'installed'}"
+        purpose = f"for {extra['for']}: " if extra["for"] else ""
+        text = f"{extra['name']:<10} {purpose}{missing if extra['missing'] else 'installed'}"
         yield "" if number else "extras", text
     yield "settings", f"{settings['file']}{'' if settings['exists'] else ' (missing)'}"
     for one in settings["set"]:

@@ -35,7 +35,7 @@ from memnet.cli.store import (
 )
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
-from memnet.errors import MemnetError
+from memnet.errors import MemnetError, needs_torch
 from memnet.storage.place import hide_passwords
 
 _INTERRUPTED = 130
@@ -131,6 +131,11 @@ def run(arguments: list[str]) -> int:
         return _INTERRUPTED
     except MemnetError as error:
         click.echo(f"Error: {hide_passwords(str(error))}", err=True)
+        return 1
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        click.echo(f"Error: {needs_torch('training')}", err=True)
         return 1
     return result if isinstance(result, int) else 0
 

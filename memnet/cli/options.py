@@ -220,9 +220,6 @@ def open_engine(
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from memnet.encoders.weights import check_early
-
-    check_early()
     from memnet.config import Config, IndexConfig, StoreConfig
     from memnet.engine import Engine
 

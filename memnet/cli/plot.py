@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memnet.cli.output import shorten, write_file
-from memnet.errors import DependencyError, InputError
+from memnet.errors import DependencyError, InputError, install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,9 +30,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise DependencyError(
-            "--plot needs matplotlib; install it with: pip install 'memnet[plot]'"
-        ) from error
+        raise DependencyError(f"--plot needs matplotlib; run: {install('plot')}") from error
 
 
 def draw_reliability(evaluation: "Evaluation", path: Path) -> None:

@@ -8,7 +8,7 @@ import click
 
 from memnet.cli import options
 from memnet.cli.settings import store_path
-from memnet.errors import DependencyError
+from memnet.errors import DependencyError, install
 from memnet.storage.place import StorePlace, is_address
 
 # How long a write waits for other processes: a client would only have to try again.
@@ -86,7 +86,7 @@ def serve(
         from memnet.server.running import serve as serve_memory
     except ModuleNotFoundError as error:
         raise DependencyError(
-            f"{error.name} is not installed; the server needs it: pip install 'memnet[server]'"
+            f"{error.name} is not installed; the server needs it; run: {install('server')}"
         ) from error
     with options.open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
         serve_memory(engine, settings, lambda url: click.echo(f"Listening on {url}", err=True))
@@ -103,7 +103,7 @@ def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **open
     """Serve the memory over the Model Context Protocol.
 
     An assistant or editor starts this command itself and talks to it over standard input and
-    output. Needs the extra: pip install "memnet[mcp]".
+    output. Needs the extra: pip install "memnet-qa[mcp]".
     'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
 
     \b
@@ -118,7 +118,7 @@ def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **open
         from memnet.mcp import serve_stdio
     except ModuleNotFoundError as error:
         raise DependencyError(
-            f"{error.name} is not installed; 'memnet mcp' needs it: pip install \"memnet[mcp]\""
+            f"{error.name} is not installed; 'memnet mcp' needs it; run: {install('mcp')}"
         ) from error
 
     place = store_path(store)

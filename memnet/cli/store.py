@@ -179,19 +179,15 @@ def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) ->
 @click.command()
 @options.out_file(metavar="FILE", help="File to write, such as encoder.onnx.")
 def encoder(out: Path) -> None:
-    """Write the default encoder in eight bits as an ONNX file (needs 'memnet[onnx]').
-
-    memnet itself does not need it: with ONNX Runtime installed it makes its own at first use, in
-    the user's cache folder.
+    """Write the default encoder, in eight bits, as an ONNX file; memnet itself needs none.
 
     \b
     Example:
       memnet encoder --out encoder.onnx
     """
-    from memnet.encoders.onnx_model import encoder_model
-    from memnet.encoders.weights import checked_folder
+    from memnet.encoders.onnx_model import encoder_model, shipped_weights
 
-    model = encoder_model(checked_folder() / "model.safetensors", "int8")
+    model = encoder_model(shipped_weights())
     write_file(out, model)
     click.echo(f"{out}: {len(model):,} bytes; ids [B, T] int64 -> vectors [B, 384] float32")
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.storage import MemoryStore, Scope
 from memnet.text.english import NOT_NAMES, query_terms
 from memnet.text.names import edits, normalise
@@ -45,7 +45,7 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
 
 @cache
 def _vocabulary() -> Any:
-    return load_tokenizer(checked_folder())
+    return load_tokenizer()
 
 
 def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:

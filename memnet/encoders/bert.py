@@ -66,13 +66,6 @@ class BertNetwork(nn.Module):
             vectors = nn.functional.normalize(states.mean(dim=1), dim=-1)
             return vectors.cpu().numpy(), states.cpu().numpy()
 
-    def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
-        with one_thread_each, torch.inference_mode():
-            states = nn.functional.normalize(self.tokens(self._on_device(token_ids)), dim=-1)
-            vectors: NDArray[np.float32] = states.cpu().numpy()
-        return vectors
-
     def _on_device(self, token_ids: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.encoders.protocol import MENTION, TokenStates
-from memnet.errors import DependencyError, EncoderError, first_line
+from memnet.errors import DependencyError, EncoderError, first_line, install
 
 _PREFIX = "sentence-transformers/"
 HUB = "hub:"  # Start of the name of a model that may be fetched
@@ -48,8 +48,7 @@ class SentenceTransformersEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise DependencyError(
-                f"the encoder {name!r} needs sentence-transformers; install it with: "
-                "pip install 'memnet[models]'"
+                f"the encoder {name!r} needs sentence-transformers; run: {install('models')}"
             ) from error
         _check_modules(Path(source))
         try:

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from itertools import groupby, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
-from memnet.encoders.onnx_model import OnnxEncoder, Precision, onnx_precision
+from memnet.encoders.onnx_model import OnnxEncoder, encoder_model, shipped_weights
 from memnet.encoders.protocol import MENTION, TokenStates, UnitVectors
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer, published_weights
+from memnet.runtime.device import CPU
 
 if TYPE_CHECKING:
     from memnet.encoders.bert import BertNetwork
@@ -45,47 +45,38 @@ class MiniLMEncoder:
     Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
     """
 
-    # Model, start of the weights' sha256, pooling and window; the same in int8, as vectors of both
-    # may be mixed.
+    # Model, start of the weights' sha256, pooling and window; the same in int8 and in float32, as
+    # vectors of both may be mixed.
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
     dimension = 384
 
-    def __init__(
-        self, threads: int = 1, eight_bits: bool | None = False, device: str = "cpu"
-    ) -> None:
+    def __init__(self, threads: int = 1, device: str = "cpu") -> None:
         """Set up the encoder; no file is read yet.
 
         Args:
             threads: CPU cores to use.
-            eight_bits: whether products are int8, by ONNX Runtime on the CPU whatever the device;
-                None for where ONNX Runtime is installed and the device is the CPU. Token states
-                are always float32.
-            device: of torch, which must exist.
+            device: "cpu" for products in int8, by ONNX Runtime; a GPU of torch for float32.
         """
         self._device = device
-        self.precision: Precision | None = onnx_precision(eight_bits, device)
+        on_cpu = device == CPU
         # ONNX Runtime computes a vector in one call, torch in a hundred short ones.
-        self.releases_gil = self.precision is not None
-        on_cpu = device == "cpu" or self.precision is not None
+        self.releases_gil = on_cpu
         # A GPU takes one large batch after the other.
         self._threads = threads if on_cpu else 1
         self._batch_tokens = _BATCH_TOKENS if on_cpu else _GPU_BATCH_TOKENS
         self._lock = threading.Lock()
-        self._tokenizer: Any = None
-        self._embedding: OnnxEncoder | None = None
-        self._full: BertNetwork | None = None
+        self._loaded: tuple[Any, _Network] | None = None
 
     def load(self) -> None:
-        """Load the weights now; EncoderError if they are missing or damaged."""
-        self._text_network()
+        """Load the weights now; EncoderError or ModelError if they are missing or damaged."""
+        self._network()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one.
 
-        EncoderError where the weights are missing or damaged, DependencyError where int8 is wanted
-        and ONNX Runtime is not installed.
+        EncoderError or ModelError where the weights are missing or damaged.
         """
-        tokenizer, network = self._text_network()
+        tokenizer, network = self._network()
         encodings = tokenizer.encode_batch_fast(list(texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for batch, pooled in self._embedded(network.embed, encodings):
@@ -100,7 +91,7 @@ class MiniLMEncoder:
 
         A unit without a token gets the vector of its text.
         """
-        tokenizer, network = self._text_network()
+        tokenizer, network = self._network()
         encodings = tokenizer.encode_batch(list(texts))
         tokens = [
             _tokens_of(encoding.offsets, own)
@@ -125,7 +116,7 @@ class MiniLMEncoder:
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
-        tokenizer, network = self._token_network()
+        tokenizer, network = self._network()
         mention = tokenizer.token_to_id(MENTION)
         windows = [
             _Window(text, next(_token_windows(encoding.ids)))
@@ -134,9 +125,9 @@ class MiniLMEncoder:
         encoded: dict[int, TokenStates] = {}
         for batch in _batches(windows, self._batch_tokens):
             ids = np.array([window.tokens for window in batch], np.int64)
-            for window, states in zip(batch, network.embed_tokens(ids), strict=True):
+            for window, states in zip(batch, network.embed_states(ids)[1], strict=True):
                 mentions = (i for i, token in enumerate(window.tokens) if token == mention)
-                encoded[window.text] = TokenStates(states, tuple(mentions))
+                encoded[window.text] = TokenStates(_of_length_one(states), tuple(mentions))
         return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
@@ -157,31 +148,19 @@ class MiniLMEncoder:
         with ThreadPoolExecutor(self._threads) as pool:
             yield from zip(batches, pool.map(embed, inputs), strict=True)
 
-    def _text_network(self) -> tuple[Any, "_Network"]:
-        if self.precision is None:
-            return self._token_network()
+    def _network(self) -> tuple[Any, "_Network"]:
+        """The tokenizer, and the network."""
         with self._lock:
-            if self._embedding is None:
-                weights = self._checked_folder() / "model.safetensors"
-                self._embedding = OnnxEncoder.load(weights, self.precision)
-            return self._tokenizer, self._embedding
+            if self._loaded is None:
+                self._loaded = load_tokenizer(), self._load_network()
+            return self._loaded
 
-    def _token_network(self) -> tuple[Any, "BertNetwork"]:
-        """Tokenizer and the network for single tokens, which is always torch's."""
-        with self._lock:
-            if self._full is None:
-                from memnet.encoders.bert import BertNetwork
+    def _load_network(self) -> "_Network":
+        if self._device == CPU:
+            return OnnxEncoder(encoder_model(shipped_weights()))
+        from memnet.encoders.bert import BertNetwork
 
-                folder = self._checked_folder()
-                self._full = BertNetwork.load(folder / "model.safetensors", self._device)
-            return self._tokenizer, self._full
-
-    def _checked_folder(self) -> Path:
-        """The folder of the checked files; loads the tokenizer."""
-        folder = checked_folder()
-        if self._tokenizer is None:
-            self._tokenizer = load_tokenizer(folder)
-        return folder
+        return BertNetwork.load(published_weights(), self._device)
 
 
 def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
@@ -294,7 +273,7 @@ class StaticEncoder:
     def _loaded(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
         table = self._arrays["table"] * self._arrays["scale"][:, None]
         projection = self._arrays["projection"].astype(np.float64)
-        return load_tokenizer(checked_folder()), table, projection
+        return load_tokenizer(), table, projection
 
 
 def static_shapes() -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:

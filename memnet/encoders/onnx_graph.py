@@ -1,13 +1,24 @@
 """BERT-style networks as ONNX graphs, in float32 or with products in int8."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
-_LAYERS, _HEADS, _WIDTH = 6, 12, 384
+from memnet.encoders.onnx_file import (
+    FLOAT,
+    INT64,
+    Attribute,
+    Shape,
+    constant,
+    model,
+    node,
+    onnx_session,
+    tensor_type,
+)
+
+_HEADS = 12
 _EPSILON = 1e-12
 # SmoothQuant's migration strength: exponent of an input channel's range in its factor.
 _ALPHA = 0.55
@@ -22,10 +33,12 @@ _INPUT_ZERO_POINT = 128
 _MIN_SCALE = np.float32(1e-12)
 _MIN_RANGE = 1e-6
 _FUSED = "com.microsoft"  # Domain of ONNX Runtime's fused operators
-RANGE_PREFIX = "range:"  # Names of outputs that give the ranges of a product's inputs
-Shape = list[str | int]
-# [W] absolute maximum of each channel of a product's inputs, by the name of its first weight.
-Ranges = Mapping[str, NDArray[np.float32]]
+_RANGE_PREFIX = "range:"  # Names of outputs that give the ranges of a product's inputs
+_WORDS = "embeddings.word_embeddings.weight"
+_PARTS = ("query", "key", "value")
+_SCALE, _INVERSE = ".scale", ".inverse"
+_VERSIONS = {"": 18, _FUSED: 1}
+Weights = Mapping[str, NDArray[Any]]
 
 
 class BertGraph:
@@ -41,37 +54,30 @@ class BertGraph:
     equation 4 (balanced ranges).
     """
 
-    def __init__(
-        self,
-        weights: Mapping[str, NDArray[np.float32]],
-        ranges: Ranges | None = None,
-        observe: bool = False,
-    ) -> None:
+    def __init__(self, weights: Weights, observe: bool = False) -> None:
         """Start an empty graph of tensors by BERT's published names.
 
-        ``ranges`` of the inputs of products, which are int8 then; None for float32. ``observe``
-        makes these ranges outputs of the graph.
+        Products are int8 where ``quantised`` made the weights. ``observe`` makes the ranges of
+        their inputs outputs of the graph: [W] absolute maximum of each channel.
         """
         self._weights = weights
-        self._ranges = ranges
         self._observe = observe
-        self._nodes: list[Any] = []
-        self._constants: dict[str, Any] = {}
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, bytes] = {}
         self._observed: dict[str, Shape] = {}
 
     def add(
-        self, kind: str, *inputs: str, fused: bool = False, result: str = "", **more: Any
+        self, kind: str, *inputs: str, fused: bool = False, result: str = "", **more: Attribute
     ) -> str:
         """Add a node; returns the name of its result."""
         result = result or f"value_{len(self._nodes)}"
-        domain = _FUSED if fused else ""
-        self._nodes.append(helper.make_node(kind, inputs, [result], domain=domain, **more))
+        self._nodes.append(node(kind, inputs, result, _FUSED if fused else "", more))
         return result
 
     def constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
         """Add a constant, once for each name; returns the name."""
         if name not in self._constants:
-            self._constants[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
+            self._constants[name] = constant(name, np.asarray(value))
         return name
 
     def weight(self, name: str) -> str:
@@ -79,37 +85,26 @@ class BertGraph:
         return self.constant(name, self._weights[name])
 
     def tokens(self, positions: int, segments: str = "") -> str:
-        """Add the whole network; returns the name of the token states [B, T, 384] float32.
+        """Add the whole network; returns the name of the token states [B, T, W] float32.
 
         ``positions`` is the most tokens of a text; ``segments`` names an input [B, T] int64 of 0
         and 1, without which all are 0.
         """
         states = self._embeddings(positions, segments)
-        for number in range(_LAYERS):
+        for number in range(layers_of(self._weights)):
             states = self._layer(states, f"encoder.layer.{number}.")
         return states
 
     def serialised(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
         """The model as bytes, from int64 inputs to float32 outputs of the given shapes."""
-        typed_inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, shape)
-            for name, shape in inputs.items()
-        ]
-        typed_outputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-            for name, shape in {**outputs, **self._observed}.items()
-        ]
-        graph = helper.make_graph(
-            self._nodes, "network", typed_inputs, typed_outputs, list(self._constants.values())
-        )
-        versions = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
-        model = helper.make_model(graph, opset_imports=versions, ir_version=9)
-        data: bytes = model.SerializeToString()
-        return data
+        given = (tensor_type(name, INT64, shape) for name, shape in inputs.items())
+        results = {**outputs, **self._observed}.items()
+        found = (tensor_type(name, FLOAT, shape) for name, shape in results)
+        return model(self._nodes, self._constants.values(), given, found, _VERSIONS)
 
     def _embeddings(self, positions: int, segments: str) -> str:
-        """Normed sum of the embeddings of words, positions and segments: [B, T, 384]."""
-        words = self._words("embeddings.word_embeddings.weight")
+        """Normed sum of the embeddings of words, positions and segments: [B, T, W]."""
+        words = self._words()
         segment_name = "embeddings.token_type_embeddings.weight"
         table = self._weights["embeddings.position_embeddings.weight"][:positions]
         if segments:
@@ -121,21 +116,19 @@ class BertGraph:
         position = self.add("Slice", self.constant("positions", table), start, length)
         return self._norm(self.add("Add", words, position), "embeddings.LayerNorm.")
 
-    def _words(self, name: str) -> str:
-        """Word embeddings [B, T, 384] of "ids"; kept as int8 where products are int8."""
-        if self._ranges is None:
-            return self.add("Gather", self.weight(name), "ids")
-        rows, scale = _quantised(self._weights[name], _MAX_EMBEDDING)
-        words = self.add("Gather", self.constant(name, rows), "ids")
-        scales = self.add("Gather", self.constant(f"{name}.scale", scale[:, None]), "ids")
-        return self.add("Mul", self.add("Cast", words, to=TensorProto.FLOAT), scales)
+    def _words(self) -> str:
+        """Word embeddings [B, T, W] of "ids"; kept as int8 where products are int8."""
+        words = self.add("Gather", self.weight(_WORDS), "ids")
+        if self._weights[_WORDS].dtype != np.int8:
+            return words
+        scales = self.add("Gather", self.weight(_WORDS + _SCALE), "ids")
+        return self.add("Mul", self.add("Cast", words, to=FLOAT), scales)
 
     def _layer(self, states: str, name: str) -> str:
-        """One Transformer layer over [B, T, 384] states."""
+        """One Transformer layer over [B, T, W] states."""
         own = f"{name}attention.self."
-        parts = ("query", "key", "value")
-        projected = self._products(states, [f"{own}{part}.weight" for part in parts])
-        biases = np.concatenate([self._weights[f"{own}{part}.bias"] for part in parts])
+        projected = self._products(states, [f"{own}{part}.weight" for part in _PARTS])
+        biases = np.concatenate([self._weights[f"{own}{part}.bias"] for part in _PARTS])
         bias = self.constant(f"{own}bias", biases)
         read = self.add("MultiHeadAttention", *projected, bias, fused=True, num_heads=_HEADS)
         states = self._residual(read, states, f"{name}attention.output.")
@@ -162,18 +155,17 @@ class BertGraph:
         first = names[0]
         if self._observe:
             axes = self.constant("batch_and_tokens", np.array([0, 1]))
-            output = f"{RANGE_PREFIX}{first}"
+            output = f"{_RANGE_PREFIX}{first}"
             self.add("ReduceMax", self.add("Abs", values), axes, keepdims=0, result=output)
             self._observed[output] = [self._weights[first].shape[1]]
-        if self._ranges is None:
+        if self._weights[first].dtype != np.int8:
             return [
                 self.add("MatMul", values, self.constant(name, self._weights[name].T))
                 for name in names
             ]
-        factors = _balance(self._ranges[first], [self._weights[name] for name in names])
-        inverse = self.constant(f"{first}.inverse", (1 / factors).astype(np.float32))
-        rows, scales = self._quantised_rows(self.add("Mul", values, inverse))
-        return [self._int8_product(rows, scales, name, factors) for name in names]
+        balanced = self.add("Mul", values, self.weight(first + _INVERSE))
+        rows, scales = self._quantised_rows(balanced)
+        return [self._int8_product(rows, scales, name) for name in names]
 
     def _quantised_rows(self, values: str) -> tuple[str, str]:
         """Values [B, T, W] as uint8 around ``_INPUT_ZERO_POINT``, and their scales [B, T, 1]."""
@@ -187,20 +179,83 @@ class BertGraph:
         one = self.constant("one", np.float32(1))
         return self.add("QuantizeLinear", self.add("Div", values, scale), one, zero), scale
 
-    def _int8_product(self, rows: str, scales: str, name: str, factors: NDArray[np.float32]) -> str:
-        """Quantised rows times a weight whose channels are multiplied by factors [W]."""
-        weight, scale = _quantised(self._weights[name] * factors, _MAX_WEIGHT)
+    def _int8_product(self, rows: str, scales: str, name: str) -> str:
+        """Quantised rows times a quantised weight."""
         product = self.add(
             "MatMulIntegerToFloat",
             rows,
-            self.constant(name, weight.T),
+            self.weight(name),
             self.constant("one", np.float32(1)),
-            self.constant(f"{name}.scale", scale),
+            self.weight(name + _SCALE),
             self.constant("zero", np.uint8(_INPUT_ZERO_POINT)),
-            self.constant(f"{name}.zero", np.zeros(len(weight), np.int8)),
+            self.constant(f"{name}.zero", np.zeros(self._weights[name].shape[1], np.int8)),
             fused=True,
         )
         return self.add("Mul", product, scales)
+
+
+def layers_of(weights: Weights) -> int:
+    """The number of Transformer layers that some weights are of."""
+    return sum(name.endswith("intermediate.dense.bias") for name in weights)
+
+
+def quantised(
+    weights: Weights,
+    build: Callable[[Weights, bool], bytes],
+    batches: Iterable[Mapping[str, NDArray[np.int64]]],
+) -> dict[str, NDArray[Any]]:
+    """Float32 weights by BERT's published names as those of products in int8.
+
+    A product's weight [V, W] becomes [W, V] int8 with the scales [V] of its columns, and for what
+    is multiplied by it the inverses [W] of the balancing factors. Others stay as they are.
+
+    Args:
+        weights: of one layer or more.
+        build: the model of some weights, and whether it observes ranges.
+        batches: inputs of the model by name, on which the ranges are observed.
+    """
+    ranges: dict[str, NDArray[np.float32]] = {}
+    session = onnx_session(build(weights, True))
+    names = [output.name for output in session.get_outputs()]
+    for inputs in batches:
+        for name, output in zip(names, session.run(names, inputs), strict=True):
+            if name.startswith(_RANGE_PREFIX):
+                weight = name.removeprefix(_RANGE_PREFIX)
+                largest = np.asarray(output, np.float32)
+                ranges[weight] = np.maximum(ranges.get(weight, largest), largest)
+    rows, scale = _rounded(weights[_WORDS], _MAX_EMBEDDING)
+    found = {**weights, _WORDS: rows, _WORDS + _SCALE: scale[:, None]}
+    for first, largest in ranges.items():
+        group = _group(first)
+        factors = _balance(largest, [weights[name] for name in group])
+        found[first + _INVERSE] = (1 / factors).astype(np.float32)
+        for name in group:
+            rows, scale = _rounded(weights[name] * factors, _MAX_WEIGHT)
+            found |= {name: np.ascontiguousarray(rows.T), name + _SCALE: scale}
+    return found
+
+
+def dequantised(weights: Weights) -> dict[str, NDArray[Any]]:
+    """The float32 weights of products [V, W] that ``quantised`` rounded, with all others."""
+    found = {
+        name: array for name, array in weights.items() if not name.endswith((_SCALE, _INVERSE))
+    }
+    for name, array in found.items():
+        if array.dtype != np.int8:
+            continue
+        scale = weights[name + _SCALE]
+        if name == _WORDS:
+            found[name] = array * scale
+            continue
+        inverse = weights[_group(name)[0] + _INVERSE]
+        found[name] = np.ascontiguousarray((array * scale).T * inverse)
+    return found
+
+
+def _group(name: str) -> list[str]:
+    """The weights that what a weight is multiplied by is multiplied by too."""
+    before, part, after = name.rpartition("attention.self.")
+    return [f"{before}{part}{one}.weight" for one in _PARTS] if part else [after]
 
 
 def _balance(
@@ -215,7 +270,7 @@ def _balance(
     return balanced
 
 
-def _quantised(
+def _rounded(
     weight: NDArray[np.float32], max_value: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """A weight [V, W] as int8 of -max_value..max_value, and the scale of each row [V]."""

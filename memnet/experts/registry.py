@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 TEXT = KIND  # Name of the shipped model for documents and facts, and kind of all such models
 # Name of the controller that knows nothing but the configuration's numbers, which is no folder.
 UNTRAINED = "untrained"
-# Names of the encoder whose weights ship with memnet's dependencies.
+# Names of the encoder whose weights ship.
 _DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 STORIES = "babi"  # Name of the shipped model for stories
 _STORY, _FACTS = "story", "facts"
@@ -79,7 +79,7 @@ def load_encoder(
         _check_vectors(encoder)
         return encoder
     device = find_device(config.device)
-    default = MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+    default = MiniLMEncoder(threads=config.cores(), device=device)
     if encoder == STATIC or (encoder is None and (stored or "").startswith(STATIC_PREFIX)):
         return load_static_encoder(SHIPPED / STATIC, default)
     stored_name = stored_encoder_name(stored) if stored is not None else None
@@ -143,7 +143,7 @@ def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
     """A reader by its name or folder, or a given one; errors as for ``load_encoder``."""
     if not isinstance(reader, (str, os.PathLike)):
         check_members(reader, "reader", "read")
-    return LazyReader(reader, find_device(config.device), config.eight_bits)
+    return LazyReader(reader, find_device(config.device))
 
 
 def check_members(part: object, what: str, *members: str) -> None:

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from threading import Timer
 from time import monotonic
 
-from memnet.errors import InputError, Problem
+from memnet.errors import InputError, Problem, install
 from memnet.io import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
@@ -25,7 +25,7 @@ _SECONDS, _SECONDS_OF_PART, _SECONDS_OF_PARTS = 20.0, 3.0, 40.0
 _TOO_OLD = (2, 6, 21)  # statuses: unknown options and formats
 _HEAP_EXHAUSTED = 251
 _XML = frozenset({"docbook", "fb2", "jats"})
-_ADVICE = "pip install 'memnet[pandoc]', or install pandoc 3.8 or later"
+_ADVICE = f"{install('pandoc')}, or install pandoc 3.8 or later"
 # Lines before which a text can be cut into two.
 _HEADINGS = {
     "asciidoc": re.compile(rb"^=+ ", re.MULTILINE),

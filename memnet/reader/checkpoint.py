@@ -1,6 +1,6 @@
 """Readers as folders: weights in int8, on ONNX Runtime, and the calibration of confidence.
 
-The encoder's embeddings are not trained, so they are not saved but taken from its package.
+The encoder's embeddings are not trained, so they are not saved but those that ship.
 """
 
 import json
@@ -10,17 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
 
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
-from memnet.encoders.onnx_model import Precision, cached_model, calibrated, onnx_session
-from memnet.encoders.weights import (
-    WEIGHTS_SHA256,
-    checked_folder,
-    internal_name,
-    is_network_tensor,
-    load_tokenizer,
-)
+from memnet.encoders.onnx_file import Shape, onnx_session
+from memnet.encoders.onnx_graph import BertGraph, Weights, quantised
+from memnet.encoders.onnx_model import shipped_weights
+from memnet.encoders.weights import WEIGHTS_SHA256, internal_name, load_tokenizer
 from memnet.errors import ModelError
 from memnet.reader.confidence import FEATURES, PROMISES, Calibration
 from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
@@ -35,12 +30,9 @@ class NetworkKind(NamedTuple):
 
 READER = NetworkKind("reader", HEADS)  # The reader of passages
 _CONFIDENCE = "confidence"  # Name of the calibration's checkpoint within the same folder
-# Weights that are those of the encoder's package.
-EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
+# Start of BERT's names of the weights that are the encoder's.
+EMBEDDINGS = ("embeddings.word_embeddings.", "embeddings.position_embeddings.")
 _WIDTH = 384
-_SCALE = ".scale"
-_MAX_INT8 = 127
-_MIN_SCALE = 1e-12
 
 
 def save_weights(
@@ -49,24 +41,21 @@ def save_weights(
     notes: Mapping[str, Any],
     kind: NetworkKind = READER,
 ) -> None:
-    """Save a network, matrices as int8 with a float32 scale a row."""
-    tensors: dict[str, NDArray[Any]] = {}
-    for name, array in weights.items():
-        if name in EMBEDDINGS:
-            continue
-        if array.ndim < 2:
-            tensors[name] = array
-            continue
-        largest = np.abs(array).max(axis=1, keepdims=True)
-        scale = np.maximum(largest, np.float32(_MIN_SCALE)) / np.float32(_MAX_INT8)
-        tensors[name] = np.round(array / scale).astype(np.int8)
-        tensors[name + _SCALE] = scale
+    """Save a network of float32 weights by their names in torch, its products as int8."""
+    bert = (name for name in shipped_weights() if name.endswith((".weight", ".bias")))
+    named = {name: weights[f"encoder.{internal_name(name)}"] for name in bert}
+    named |= {name: weights[name] for name in _head_shapes(kind.heads)}
+    tensors = {
+        name: array
+        for name, array in quantised(named, span_model, _observed_packs()).items()
+        if not name.startswith(EMBEDDINGS)
+    }
     description = {"kind": kind.name, "encoder": WEIGHTS_SHA256, "trained": dict(notes)}
     save_checkpoint(folder, kind.name, tensors, description)
 
 
-def load_quantised(folder: Path, kind: NetworkKind = READER) -> tuple[dict[str, NDArray[Any]], str]:
-    """The tensors of a network as they are saved, and the sha256 of their file.
+def load_weights(folder: Path, kind: NetworkKind = READER) -> dict[str, NDArray[Any]]:
+    """The weights of a saved network by BERT's names, as ``quantised`` gives them.
 
     ModelError where the folder holds no whole network, or one of another encoder.
     """
@@ -77,51 +66,22 @@ def load_quantised(folder: Path, kind: NetworkKind = READER) -> tuple[dict[str, 
             f"{folder} holds a {kind.name} network of the encoder {found}, "
             f"expected one of {WEIGHTS_SHA256[:12]}; train it again with this version"
         )
-    return tensors, description["sha256"]
+    shipped = shipped_weights()
+    expected: dict[str, tuple[Any, ...]] = {
+        name: (array.shape, array.dtype)
+        for name, array in shipped.items()
+        if not name.startswith(EMBEDDINGS)
+    }
+    check_shapes(tensors, expected | _head_shapes(kind.heads), folder)
+    check_weights(tensors, folder)
+    return {**shipped, **tensors}
 
 
-def dequantised(
-    tensors: Mapping[str, NDArray[Any]], folder: Path, kind: NetworkKind = READER
-) -> dict[str, NDArray[Any]]:
-    """The float32 weights of a network by name, but for the embeddings.
-
-    ModelError where they are not those of such a network, EncoderError where the encoder's package
-    is missing or damaged.
-    """
-    weights: dict[str, NDArray[Any]] = {}
-    for name, array in tensors.items():
-        if name.endswith(_SCALE):
-            continue
-        scale = tensors.get(name + _SCALE)
-        if scale is not None and (array.ndim < 1 or scale.shape != (len(array), 1)):
-            raise ModelError(
-                f"the {kind.name} network in {folder} is damaged: tensor {name} has shape "
-                f"{array.shape} and scales of shape {scale.shape}; restore it or train it again"
-            )
-        weights[name] = array if scale is None else array * scale
-    check_shapes(weights, _shapes(kind.heads), folder)
-    check_weights(weights, folder)
-    return weights
-
-
-def load_weights(folder: Path, kind: NetworkKind = READER) -> dict[str, NDArray[Any]]:
-    """The float32 weights of a saved network; errors as ``load_quantised`` and ``dequantised``."""
-    tensors, _ = load_quantised(folder, kind)
-    return dequantised(tensors, folder, kind)
-
-
-def _shapes(heads: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shape and dtype of each weight: the encoder's but for the embeddings, and the heads."""
-    with safe_open(checked_folder() / "model.safetensors", "numpy") as published:
-        shapes = {
-            f"encoder.{internal_name(name)}": tuple(published.get_slice(name).get_shape())
-            for name in published.keys()  # noqa: SIM118 (it is no mapping)
-            if is_network_tensor(name)
-        }
-    shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in heads.items()}
-    shapes |= {f"{name}.bias": (size,) for name, size in heads.items()}
+def _head_shapes(heads: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and dtype of the weights of the linear layers."""
     dtype = np.dtype(np.float32)
-    return {name: (shape, dtype) for name, shape in shapes.items() if name not in EMBEDDINGS}
+    shapes = {f"{name}.weight": ((size, _WIDTH), dtype) for name, size in heads.items()}
+    return {**shapes, **{f"{name}.bias": ((size,), dtype) for name, size in heads.items()}}
 
 
 def copy_reader(folder: Path, out: Path) -> None:
@@ -205,52 +165,28 @@ def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     return shifted - np.log(total)
 
 
-def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> bytes:
-    """Build the ONNX model of a reader's network.
+def span_model(weights: Weights, observe: bool = False) -> bytes:
+    """Build the ONNX model of a reader's network; arguments as for ``BertGraph``.
 
     It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, P] and kinds
-    [B, K] float32, all logits. ``weights`` are float32, by name; those that are missing are the
-    encoder's. DependencyError where ONNX Runtime or onnx is not installed.
+    [B, K] float32, all logits.
     """
-    from safetensors.numpy import load_file
-
-    from memnet.encoders.onnx_graph import BertGraph
-
-    published = load_file(checked_folder() / "model.safetensors")
-    bert = {
-        name: weights.get(f"encoder.{internal_name(name)}", published[name]) for name in published
+    graph = BertGraph(weights, observe)
+    tokens = graph.tokens(_POSITIONS, "segments")
+    first = graph.add("Gather", tokens, graph.constant("first", np.int64(0)), axis=1)
+    for name, states in (("pointers", tokens), ("kinds", first)):
+        weight = graph.constant(f"{name}.weight", weights[f"{name}.weight"].T)
+        product = graph.add("MatMul", states, weight)
+        graph.add("Add", product, graph.weight(f"{name}.bias"), result=name)
+    outputs: dict[str, Shape] = {
+        "pointers": ["B", "T", len(weights["pointers.bias"])],
+        "kinds": ["B", len(weights["kinds.bias"])],
     }
-
-    def build(**settings: Any) -> bytes:
-        graph = BertGraph(bert, **settings)
-        tokens = graph.tokens(_POSITIONS, "segments")
-        first = graph.add("Gather", tokens, graph.constant("first", np.int64(0)), axis=1)
-        for name, states in (("pointers", tokens), ("kinds", first)):
-            weight = graph.constant(f"{name}.weight", weights[f"{name}.weight"].T)
-            bias = graph.constant(f"{name}.bias", weights[f"{name}.bias"])
-            graph.add("Add", graph.add("MatMul", states, weight), bias, result=name)
-        return graph.serialised(
-            {"ids": ["B", "T"], "segments": ["B", "T"]},
-            {
-                "pointers": ["B", "T", len(weights["pointers.bias"])],
-                "kinds": ["B", len(weights["kinds.bias"])],
-            },
-        )
-
-    return calibrated(build, precision, _observed_packs())
-
-
-def trained_model(folder: Path, kind: NetworkKind, precision: Precision) -> bytes:
-    """The ONNX model of a saved network, built once for its weights."""
-    tensors, sha256 = load_quantised(folder, kind)
-    return cached_model(
-        kind.name, sha256, precision,
-        lambda: span_model(dequantised(tensors, folder, kind), precision),
-    )  # fmt: skip
+    return graph.serialised({"ids": ["B", "T"], "segments": ["B", "T"]}, outputs)
 
 
 def _observed_packs() -> Iterator[dict[str, NDArray[np.int64]]]:
-    packer = Packer(load_tokenizer(checked_folder()), _PACK_TOKENS)
+    packer = Packer(load_tokenizer(), _PACK_TOKENS)
     for line in _OBSERVED.read_text(encoding="utf-8").splitlines():
         example = json.loads(line)
         passages = [Passage(one["title"], one["text"]) for one in example["passages"]]

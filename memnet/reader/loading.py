@@ -7,33 +7,35 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet.checkpoints import SHIPPED
-from memnet.encoders.onnx_model import Precision, onnx_precision
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.checkpoint import READER, OnnxSpanNetwork, load_calibration, trained_model
+from memnet.reader.checkpoint import (
+    READER,
+    OnnxSpanNetwork,
+    load_calibration,
+    load_weights,
+    span_model,
+)
 from memnet.reader.confidence import Calibration
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
+from memnet.runtime.device import CPU
 
 SPANS = "spans"  # Name of the shipped reader of short answers
 SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
 def load_reader(
-    folder: Path,
-    max_tokens: int,
-    threads: int = 1,
-    device: str = "cpu",
-    precision: Precision | None = None,
+    folder: Path, max_tokens: int, threads: int = 1, device: str = CPU
 ) -> ExtractiveReader:
-    """A saved reader, on ONNX Runtime with some ``precision``, on torch with None.
+    """A saved reader: on the processor in int8 by ONNX Runtime, on a GPU by torch.
 
     ModelError where the folder holds no whole reader or one of another encoder, EncoderError where
-    the encoder's package is missing, DependencyError where ONNX Runtime is wanted and not there.
+    torch needs the encoder's float32 weights and they are missing.
     """
-    packer = Packer(load_tokenizer(checked_folder()), max_tokens)
-    if precision is not None:
-        model = trained_model(folder, READER, precision)
+    packer = Packer(load_tokenizer(), max_tokens)
+    if device == CPU:
+        model = span_model(load_weights(folder))
         return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
 
@@ -57,8 +59,7 @@ class LazyReader:
     def __init__(
         self,
         name: str | os.PathLike[str] | Reader,
-        device: str = "cpu",
-        eight_bits: bool | None = None,
+        device: str = CPU,
     ) -> None:
         """Find the reader.
 
@@ -67,8 +68,6 @@ class LazyReader:
                 name or folder of an extractive model of the transformers library, or
                 "openai:URL#MODEL" for a model on a server; or a reader.
             device: of torch, that is there.
-            eight_bits: whether ONNX Runtime reads in int8; None for where it is installed and the
-                device is the processor.
 
         Raises:
             ModelError: there is no such reader.
@@ -76,7 +75,6 @@ class LazyReader:
             DependencyError: a named model's library is not installed.
         """
         self._device = device
-        self._precision: Precision | None = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
@@ -101,9 +99,7 @@ class LazyReader:
         with self._lock:
             if self._loaded is None and self.folder is not None:
                 calibration = load_calibration(self.folder)
-                reader = load_reader(
-                    self.folder, max_tokens, threads, self._device, self._precision
-                )
+                reader = load_reader(self.folder, max_tokens, threads, self._device)
                 self._loaded = LoadedReader(reader, calibration)
             return self._loaded
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from memnet.checkpoints.torch_modules import arrays_of, tensors_of
 from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
-from memnet.encoders.weights import checked_folder
+from memnet.encoders.onnx_graph import dequantised
+from memnet.encoders.weights import internal_name, published_weights
 from memnet.reader.checkpoint import EMBEDDINGS, READER, NetworkKind, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
 
@@ -137,14 +138,20 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
 
 def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -> Network:
     """A saved network of a kind, which ``make`` makes with any weights."""
-    tensors = _encoder_tensors()
-    embeddings = {name: tensors[name.removeprefix("encoder.")] for name in EMBEDDINGS}
+    embeddings = [internal_name(name) for name in EMBEDDINGS]
+    state = {
+        f"encoder.{name}": tensor
+        for name, tensor in _encoder_tensors().items()
+        if name.startswith(tuple(embeddings))
+    }
+    for name, tensor in tensors_of(dequantised(load_weights(folder, kind))).items():
+        own = name if name.partition(".")[0] in kind.heads else f"encoder.{internal_name(name)}"
+        state.setdefault(own, tensor)
     with WithoutInitialisation():
         network = make()
-    weights = tensors_of(load_weights(folder, kind))
-    network.load_state_dict({**weights, **embeddings}, assign=True)
+    network.load_state_dict(state, assign=True)
     return network
 
 
 def _encoder_tensors() -> dict[str, Tensor]:
-    return bert_tensors(checked_folder() / "model.safetensors")
+    return bert_tensors(published_weights())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from memnet.errors import DependencyError, InputError, ModelError, first_line
+from memnet.errors import DependencyError, InputError, ModelError, first_line, install
 from memnet.reader.spans import Passage, Reading, Span
 
 # What the name of such a reader begins with: "openai:http://127.0.0.1:11434/v1#llama3".
@@ -53,8 +53,7 @@ class RemoteReader:
             import httpx
         except ImportError as error:
             raise DependencyError(
-                "a reader on a server needs the library httpx; install it with: "
-                'pip install "memnet[remote]"'
+                f"a reader on a server needs the library httpx; run: {install('remote')}"
             ) from error
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from memnet.encoders.hub import hub_name, local_model
-from memnet.errors import DependencyError, ModelError, first_line
+from memnet.errors import DependencyError, ModelError, first_line, install
 from memnet.reader.spans import Passage, Reading, Span, best_spans
 from memnet.runtime.device import one_thread_each
 
@@ -41,8 +41,7 @@ class NamedReader:
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
         except ImportError as error:
             raise DependencyError(
-                f"the reader {shown!r} needs transformers; install it with: "
-                "pip install 'memnet[models]'"
+                f"the reader {shown!r} needs transformers; run: {install('models')}"
             ) from error
         try:
             only_local = {"local_files_only": fetched is None}

@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.errors import DeviceError
+from memnet.errors import DeviceError, install
 from memnet.runtime.process import SharedSetting
 
 CPU = "cpu"
@@ -39,7 +39,12 @@ def find_device(wanted: str) -> str:
     """
     if wanted == CPU or (wanted == "auto" and not _may_have_gpu()):
         return CPU
-    import torch
+    try:
+        import torch
+    except ImportError as error:
+        if wanted == "auto":
+            return CPU
+        raise DeviceError(f"the device {wanted!r} needs torch; run: {install('gpu')}") from error
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "auto":

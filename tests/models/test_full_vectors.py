@@ -531,7 +531,7 @@ def test_another_writer_leaves_it_to_the_next_ingest(tmp_path: Path) -> None:
 
 
 def test_the_default_encoder_has_the_quick_vectors_of_the_table() -> None:
-    encoder = MiniLMEncoder(eight_bits=None)
+    encoder = MiniLMEncoder()
     quick = find_quick(encoder)
     assert quick is not None
     texts = [_key(one) for one in birds(3)]

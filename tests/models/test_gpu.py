@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 GPU = "cuda:0"
+TORCH_CPU = "cpu:0"  # As torch names it too; "cpu" is for ONNX Runtime
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUESTIONS = (
     "Who built the Orre Light?",
@@ -46,10 +47,9 @@ def test_auto_is_the_gpu() -> None:
 def test_the_encoder() -> None:
     texts = json.loads((GOLDEN / "texts.json").read_text())
     texts += ["light " * 400, "word", ""]
-    there, here = MiniLMEncoder(device=GPU), MiniLMEncoder()
+    there, here = MiniLMEncoder(device=GPU), MiniLMEncoder(device=TORCH_CPU)
     np.testing.assert_allclose(there.encode(texts), here.encode(texts), atol=1e-5)
-    assert there._full is not None
-    assert there._full.words.weight.is_cuda
+    assert there._network()[1].words.weight.is_cuda
     asked = [f"Who raised {MENTION} in 1820?", "a boat"]
     for one, other in zip(there.encode_tokens(asked), here.encode_tokens(asked), strict=True):
         np.testing.assert_allclose(one.states, other.states, atol=1e-5)
@@ -100,19 +100,17 @@ def test_the_index() -> None:
 def test_an_engine(tmp_path: Path) -> None:
     answers = []
     for device in ("cpu", "cuda"):
-        config = Config(device=device, eight_bits=False)
+        config = Config(device=device)
         with Engine.open(tmp_path / device, create=True, config=config) as engine:
             engine.ingest(EXAMPLES / "memory")
         with Engine.open(tmp_path / device, config=config) as engine:
             answers.append([engine.ask(question) for question in QUESTIONS])
             assert engine.info().device == find_device(device)
             assert ("on the device" in engine.info().index) == (device == "cuda")
-    for here, there in zip(*answers, strict=True):
+    for here, there in zip(*answers, strict=True):  # in eight bits here
         assert there.answer == here.answer
         assert there.abstained == here.abstained
-        assert [one.source for one in there.evidence] == [one.source for one in here.evidence]
-        scores = [one.score for one in here.evidence]
-        assert [one.score for one in there.evidence] == pytest.approx(scores, abs=1e-4)
+        assert there.evidence[0].source == here.evidence[0].source
 
 
 def test_stories(tmp_path: Path) -> None:

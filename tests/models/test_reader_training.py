@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.generate import templated_examples
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import InputError, ModelError
 from memnet.learning.evaluation import (
     Question,
@@ -62,7 +62,7 @@ def _examples() -> list[ReaderExample]:
 
 @pytest.fixture(scope="module")
 def packer() -> Packer:
-    return Packer(load_tokenizer(checked_folder()), 96)
+    return Packer(load_tokenizer(), 96)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -134,7 +134,7 @@ def test_some_questions_lose_their_answer(packer: Packer) -> None:
     example = ReaderExample(
         question="Who lit Amsel first?", answers=("Ada",), passages=(passage,), others=found
     )
-    chance, tokenizer = random.Random(0), load_tokenizer(checked_folder())
+    chance, tokenizer = random.Random(0), load_tokenizer()
     drawn = [packed_example(example, packer, chance) for _ in range(400)]
     texts: dict[tuple[bool, bool], int] = {}
     for one in drawn:
@@ -243,7 +243,7 @@ def _right_and_told_apart(folder: Path) -> tuple[float, float]:
     """The share of right answers among a kept reader's best spans, and the AUROC of answerable."""
     # In full precision: what it learned, whatever the processor.
     network = load_span_network(folder).eval()
-    packer = Packer(load_tokenizer(checked_folder()), 384)
+    packer = Packer(load_tokenizer(), 384)
     reader = ExtractiveReader(score_packs(network), packer)
     right: list[bool] = []
     answerable: list[float] = []

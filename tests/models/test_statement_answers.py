@@ -117,7 +117,7 @@ def test_what_speakers_say_of_themselves_is_read_with_its_message(memory: Engine
     )
     used: dict[int, float] = {}
     statements = StatementAnswers(
-        memory.store, memory.encoder, LazyStatementReader(device="cpu", eight_bits=None),
+        memory.store, memory.encoder, LazyStatementReader(),
         memory.answerer.ask, used.update,
     )  # fmt: skip
     scope = Scope(kinds=frozenset(("statement",)), learned=True)

@@ -16,7 +16,7 @@ from tests.unit.test_tell import _tell
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A memory with the real encoder, for tests that each keep to a namespace of their own."""
     path = tmp_path_factory.mktemp("memory") / "store"
-    with Engine.open(path, create=True, config=Config(threads=1, eight_bits=False)) as engine:
+    with Engine.open(path, create=True, config=Config(threads=1)) as engine:
         yield engine
         assert engine.verify().problems == ()
 

@@ -16,7 +16,7 @@ from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, re
 from memnet.documents.question import FullVectors, Question, RecentVectors
 from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
 from memnet.encoders.minilm import STATIC
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.registry import load_static_encoder
 from tests import oracle
@@ -31,13 +31,13 @@ LONG = " ".join(f"lamp {number} of the pier" for number in range(1_200))
 
 @pytest.fixture(scope="module")
 def encoder() -> StaticEncoder:
-    return load_static_encoder(FOLDER, MiniLMEncoder(eight_bits=None))
+    return load_static_encoder(FOLDER, MiniLMEncoder())
 
 
 def test_a_vector_is_the_projected_sum_of_token_vectors(encoder: StaticEncoder) -> None:
     texts = [HARBOUR, "", "Zażółć 漢字 \U0001f600", LIGHT]
     arrays, _ = load_checkpoint(FOLDER, STATIC)
-    tokenizer = load_tokenizer(checked_folder())
+    tokenizer = load_tokenizer()
     slow = [oracle.table_vector(arrays, tokenizer.encode(text).ids) for text in texts]
     vectors = encoder.encode_document(texts)
     np.testing.assert_allclose(vectors, slow, atol=_ROUNDING)
@@ -46,7 +46,7 @@ def test_a_vector_is_the_projected_sum_of_token_vectors(encoder: StaticEncoder) 
 
 def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
     arrays, _ = load_checkpoint(FOLDER, STATIC)
-    ids = load_tokenizer(checked_folder()).encode(LONG).ids
+    ids = load_tokenizer().encode(LONG).ids
     assert len(ids) > 2 * 2048
     whole = (arrays["table"][ids] * arrays["scale"][ids, None].astype(np.float64)).sum(axis=0)
     vector = whole @ arrays["projection"].astype(np.float64)
@@ -73,7 +73,7 @@ def test_both_ways_lie_in_one_space(encoder: StaticEncoder) -> None:
     likeness = quick @ full.T
     assert likeness.diagonal().min() > 0.5
     assert likeness.diagonal().min() > likeness[[0, 1], [1, 0]].max() + 0.2
-    np.testing.assert_array_equal(full, MiniLMEncoder(eight_bits=None).encode([LIGHT, HARBOUR]))
+    np.testing.assert_array_equal(full, MiniLMEncoder().encode([LIGHT, HARBOUR]))
 
 
 def test_passages_are_quick_and_all_else_is_full(tmp_path: Path, encoder: StaticEncoder) -> None:

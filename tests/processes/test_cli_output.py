@@ -190,7 +190,6 @@ def test_pictures_and_models_that_cannot_be_written_are_one_line(
     question = "Who built the Orre Light?"
     _, err = memnet("ask", question, "--plot", tmp_path / "a.svg", "--store", store, code=1)
     assert "a.svg can't be written (No space left on device)" in err
-    pytest.importorskip("onnx")
     _, err = memnet("encoder", "--out", tmp_path / "no" / "encoder.onnx", code=1)
     assert "encoder.onnx can't be written (No such file or directory)" in err
     assert err.count("\n") == 1

@@ -114,7 +114,7 @@ def test_libraries_that_are_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def version(name: str) -> str:
-        if name in ("faiss-cpu", "faiss-gpu", "matplotlib", "click"):
+        if name in ("faiss-cpu", "faiss-gpu", "torch", "matplotlib", "click"):
             raise PackageNotFoundError(name)
         return installed(name)
 
@@ -122,13 +122,18 @@ def test_libraries_that_are_missing(
     found = examined(capsys, code=1)
     assert found["libraries"]["faiss"] is None
     problems = "\n".join(found["problems"])
-    assert 'run: pip install "memnet[cpu]"' in problems
+    assert "faiss-cpu is not installed; run: pip install faiss-cpu" in problems
+    assert "torch" not in problems
     assert "click is not installed; run: pip install click" in problems
     extras = {one["name"]: one for one in found["extras"]}
     assert extras["plot"] == {
-        "name": "plot", "missing": ["matplotlib"], "command": 'pip install "memnet[plot]"',
-    }  # fmt: skip
-    assert extras["cpu"]["missing"] == ["faiss-cpu"]
+        "name": "plot",
+        "for": "--plot",
+        "missing": ["matplotlib"],
+        "command": "pip install 'memnet-qa[plot]'",
+    }
+    assert extras["train"]["missing"] == ["torch"]
+    assert all(one["for"] for one in extras.values())
     assert "test" not in extras
 
 

@@ -15,7 +15,7 @@ def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
 
     # By way of a source distribution, so that nothing an earlier build left behind gets in.
     python("-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT))
-    (wheel,) = tmp_path.glob("memnet-*.whl")
+    (wheel,) = tmp_path.glob("memnet_qa-*.whl")
     target = tmp_path / "installed"
     # Its dependencies are those of this environment: installing torch again would prove nothing.
     python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel))
@@ -25,6 +25,7 @@ def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
         "stories/babi_names.txt",
         "reader/observed.jsonl",
         "shipped/babi/model.json",
+        "shipped/minilm/tokenizer.json",
         "py.typed",
     ):
         assert (target / "memnet" / data).is_file()

@@ -1,7 +1,8 @@
 import importlib
-import re
 import sys
 from pathlib import Path
+
+import pytest
 
 import memnet
 from memnet import errors, training, types
@@ -44,14 +45,34 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_reading_and_writing_in_eight_bits_needs_no_torch(tmp_path: Path) -> None:
-    """Its import takes several times as long as all else that a cold ``memnet ask`` does."""
-    (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
-    command = [sys.executable, "-X", "importtime", "-m", "memnet"]
+# Torch takes several times as long to import as all else that a cold ``memnet ask`` does.
+_HIDDEN = """
+import sys
+from memnet.cli.main import run
+if sys.argv.pop(1) == "hidden":
+    sys.modules["torch"] = None
+code = run(sys.argv[1:])
+assert code or sys.modules.get("torch") is None, "torch was imported"
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("torch", ["hidden", "installed"])
+def test_answers_need_no_torch(tmp_path: Path, torch: str) -> None:
     store = ["--store", str(tmp_path / "store")]
-    question = ["ask", "Who raised the Orre Light?", *store]
-    told = ["tell", "Una Thale moved to Kestle.", *store]
-    for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], told, question):
-        done = completed([*command, *arguments])
-        assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
-    assert done.stdout.startswith("**Una Thale** raised the Orre Light in 1862.")
+
+    def command(*arguments: str) -> str:
+        return completed([sys.executable, "-c", _HIDDEN, torch, *arguments, *store]).stdout
+
+    (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
+    command("ingest", str(tmp_path / "orre.txt"))
+    command("tell", "Una Thale moved to Kestle.")
+    shown = command("ask", "Who raised the Orre Light?")
+    assert shown.startswith("**Una Thale** raised the Orre Light in 1862.")
+
+
+def test_training_without_torch_is_one_line(tmp_path: Path) -> None:
+    arguments = ["train", "babi", "--data", str(tmp_path), "--out", str(tmp_path / "model")]
+    done = completed([sys.executable, "-c", _HIDDEN, "hidden", *arguments], check=False)
+    assert done.returncode == 1
+    assert done.stderr == "Error: training needs torch; run: pip install 'memnet-qa[train]'\n"

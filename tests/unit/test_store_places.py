@@ -298,7 +298,7 @@ def test_the_doctor_looks_into_a_database(
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(sys.modules, "psycopg", None)
         assert run(["doctor", "--store", ADDRESS]) == 1
-        assert 'pip install "memnet[postgres]"' in capsys.readouterr().err
+        assert "pip install 'memnet-qa[postgres]'" in capsys.readouterr().err
     refusal = StoreError(f"the server of {SHOWN} does not answer")
     with answering(refusal):
         report, lines = examined(capsys, 1)

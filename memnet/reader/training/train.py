@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.evaluation import area_under_roc, f1
@@ -186,7 +186,7 @@ class _ReaderTask:
         self._seed = seed
         self._bfloat16 = bfloat16
         self._on_progress = on_progress
-        self._packer = Packer(load_tokenizer(checked_folder()), _MAX_TOKENS)
+        self._packer = Packer(load_tokenizer(), _MAX_TOKENS)
         if not any(self._packed(data.train, random.Random(seed))):
             raise InputError(
                 "there is nothing to learn from: no answer stands in the passages of its "

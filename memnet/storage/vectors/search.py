@@ -268,8 +268,7 @@ def import_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise DependencyError(
-            "FAISS is not installed; install it with \"pip install 'memnet[cpu]'\" "
-            "or, for an NVIDIA GPU, \"pip install 'memnet[gpu]'\" (one of the two, never both)"
+            "FAISS is not installed; run: pip install --force-reinstall faiss-cpu"
         ) from error
     return faiss
 
