@@ -71,7 +71,8 @@ def traced(call):
     entered = sorted({path for path, _ in functions})
     folders = sorted({str(Path(path).parent) for path in entered})
     return {"files": len(entered), "functions": len(functions), "folders": len(folders),
-            "statements": len(statements), "entered": entered}
+            # SQLite marks the statements that its full-text index runs by itself as comments.
+            "statements": sum(not one.startswith("--") for one in statements), "entered": entered}
 
 examples = root / "examples"
 found = {}
