@@ -11,6 +11,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
@@ -122,6 +123,22 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
             f"can't be read ({error.strerror or error}); check path and rights"
         ) from error
     raise InputError("changes while it is read; try again when nothing writes to it")
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file in one step: a reader sees the former content or the whole new one.
+
+    The rights of a file that is there stay.
+    """
+    temporary = path.with_name(path.name + ".new")
+    rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    with open(temporary, "wb", opener=partial(os.open, mode=rights or 0o666)) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if rights is not None:
+        temporary.chmod(rights)
+    temporary.replace(path)
 
 
 def check_size(size: int, max_bytes: int) -> None:

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from memnet.errors import InputError, ModelError
-from memnet.io import open_file
+from memnet.io import open_file, replace_file
 
 MODEL = "model"  # Name of a trained model's checkpoint within its folder
 # The folders of the checkpoints that ship with memnet.
@@ -47,8 +47,8 @@ def save_checkpoint(
     described = {"format": _FORMAT, "tensors": weights.name, "sha256": digest, **description}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(weights, data)
-        _replace(folder / f"{name}.json", json.dumps(described, indent=1).encode() + b"\n")
+        replace_file(weights, data)
+        replace_file(folder / f"{name}.json", json.dumps(described, indent=1).encode() + b"\n")
         for old in folder.glob(f"{name}-*.safetensors"):
             if old != weights:
                 old.unlink()
@@ -141,13 +141,3 @@ def _content(path: Path, max_bytes: int) -> bytes:
         if size > max_bytes:
             raise ValueError(f"{path.name} holds {size:,} bytes, the limit is {max_bytes:,}")
         return file.read(max_bytes)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file in one step: a reader sees the former content or the whole new one."""
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -15,6 +15,7 @@ from memnet.cli.output import show_note, shows_bar
 from memnet.cli.plot import check_plot, draw, draw_reliability
 
 if TYPE_CHECKING:
+    from memnet.engine import Engine
     from memnet.ingest.babi import Story
     from memnet.types import Answer, Evaluation, Evidence
 
@@ -69,23 +70,23 @@ def ask(
             raise click.UsageError("--plot needs a QUESTION")
         check_plot(plot)
     asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
-    show = partial(print_answer, as_json=as_json, explained=explain)
     with options.open_engine(**opening) as engine:
+        show = partial(print_answer, engine=engine, as_json=as_json, explained=explain)
         engine.preload()
         if question is None:
             from memnet.cli.conversation import hold_conversation
 
             return hold_conversation(engine, show, namespace, as_json, **asking)
         answer = engine.ask(question, namespace=namespace, **asking)
-    if not as_json:
-        _note_empty(where, answer.evidence)
-    if plot is not None:
-        draw(answer, plot)
-    show(answer)
+        if not as_json:
+            _note_empty(where, answer.evidence)
+        if plot is not None:
+            draw(answer, plot)
+        show(answer)
     return 0
 
 
-def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
+def print_answer(answer: "Answer", *, engine: "Engine", as_json: bool, explained: bool) -> None:
     """Print an answer as JSON, or for people, with or without what each hop attended to."""
     _log.info("answered by %s in %.1f ms", answer.model, answer.elapsed_ms)
     for hop in answer.hops:
@@ -95,7 +96,20 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
         return
     from memnet.cli.show import show_answer
 
-    show_answer(answer, explained)
+    evidence = _with_files(engine, answer.evidence)
+    show_answer(answer.model_copy(update={"evidence": evidence}), explained)
+
+
+def _with_files(engine: "Engine", evidence: "Sequence[Evidence]") -> "tuple[Evidence, ...]":
+    """The same, with the file that can be opened instead of an id that is no path."""
+    states = engine.store.sources.states({one.source for one in evidence})
+    files = {name: one.origin for name, one in states.items() if not name.startswith(one.origin)}
+    return tuple(
+        one.model_copy(update={"source": files[one.source], "title": one.title or one.source})
+        if one.source in files
+        else one
+        for one in evidence
+    )
 
 
 def _note_empty(where: Mapping[str, Any], evidence: "Sequence[Evidence]") -> None:
@@ -126,7 +140,7 @@ def search(
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Find passages and facts for a question or any words, without reading an answer in them.
+    """Find passages and facts for a question or any words.
 
     \b
     Example:
@@ -134,13 +148,14 @@ def search(
     """
     with options.open_engine(**opening) as engine:
         found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
+        listed = _with_files(engine, found)
     if as_json:
         evidence = [item.model_dump(mode="json") for item in found]
         click.echo(json.dumps({"query": query, "evidence": evidence}, ensure_ascii=False))
         return
     from memnet.cli.show import show_found
 
-    show_found(query, found)
+    show_found(query, listed)
     _note_empty(where, found)
 
 
@@ -163,7 +178,7 @@ def evaluate(
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Ask every question of a file and score the evidence, the answers and the time.
+    """Ask every question of a file and score the answers.
 
     QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}, or is
     a file of stories in the bAbI format, which need no store.

@@ -48,7 +48,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]
 @options.as_json
 @click.pass_context
 def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> int:
-    """Show libraries, settings, store and models; exits with 1 if something is missing.
+    """Show libraries, settings, store and models. Exits with 1 if something is missing.
 
     \b
     Example:

@@ -1,13 +1,12 @@
 """``memnet ingest``."""
 
-import logging
 import shutil
 import sys
 import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from memnet.cli.output import (
     shows_bar,
     source_name,
 )
-from memnet.errors import InputError, StoreBusyError
+from memnet.errors import InputError
 from memnet.loaders.formats import FORMATS, format_by_name
 from memnet.loaders.signatures import UNKNOWN
 
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
     from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
     from memnet.ingest.selection import ReadOptions
-    from memnet.storage.values import VectorCounts
     from memnet.types import IngestReport, WatchReport
 
-_log = logging.getLogger("memnet")
 _PROBLEMS_SHOWN = 20
 _SUFFIXES_SHOWN = 5
 _KINDS_SHOWN = 3
 _PATHS_SHOWN = 3
+_LEFT = "'memnet serve' makes full ones in the background, 'memnet ingest --finish' at once."
+_FINISHING = "Full ones are made; Ctrl+C stops that, 'memnet ingest --finish' goes on."
 
 
 def _formats() -> str:
@@ -66,7 +65,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 
 
 @click.command(epilog=_formats())
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option(
     "--facts",
     is_flag=True,
@@ -106,6 +105,11 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     is_flag=True,
     help="Then watch the folders until Ctrl+C and ingest each change.",
 )
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Then make the full vectors that large ingests leave; without a PATH just these.",
+)
 @options.encoder(
     help="For a new store: a sentence-transformers model, or static, which encodes passages by "
     "table lookup in a fraction of the time; the best ones are then compared exactly.  "
@@ -131,60 +135,64 @@ def ingest(
     exclude: tuple[str, ...],
     conversation: bool,
     follow: bool,
+    finish: bool,
     learn: bool,
     capacity: int | None,
     namespace: str | None,
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Remember files and folders (or standard input, as -).
+    """Remember files and folders; - is standard input.
 
     Documents: the formats below, files without a suffix as text, and .jsonl with
     {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line; other
     .tsv are tables. Files of other kinds are counted and skipped, hidden files ignored. Unchanged
     files cost nothing.
 
-    Many passages are first stored with quick vectors: once the counts are printed, questions can be
-    asked. Full vectors follow; if interrupted, the next 'memnet ingest' continues.
+    Many new passages get quick vectors, so that questions can be asked soon. 'memnet serve' makes
+    full ones in the background, --finish in the foreground; either may be stopped at any time.
 
     \b
     Example:
       memnet ingest notes/ articles.jsonl facts.tsv
       cat story.txt | memnet ingest -
       memnet ingest notes/ --exclude drafts/ --watch
+      memnet ingest --finish
     """
     from memnet.ingest.selection import ReadOptions
 
+    if not paths and not finish:
+        raise click.UsageError("Missing argument 'PATH...'.")
     read_as = "conversation" if conversation else read_as
     reporter = _ProblemReporter()
-    with ExitStack() as stack:
-        messages = {"capacity": capacity, "learn": learn}
-        engine = stack.enter_context(options.open_engine(create=True, messages=messages, **opening))
+    messages = {"capacity": capacity, "learn": learn}
+    with options.open_engine(create=bool(paths), messages=messages, **opening) as engine:
         given: dict[str, Any] = {
             "namespace": namespace or "", "facts": facts, "key": key, "read_as": read_as,
             "exclude": exclude, "on_problem": reporter.report,
         }  # fmt: skip
         updates: Iterator[WatchReport] = iter(())
-        with _progress_bar(paths, ReadOptions(facts, key, read_as, exclude)) as advance:
-            if follow:
-                from memnet.ingest.watching import watch
+        if paths:
+            with _bytes_bar(paths, ReadOptions(facts, key, read_as, exclude)) as advance:
+                if follow:
+                    from memnet.ingest.watching import watch
 
-                updates = watch(engine, *paths, on_progress=advance, **given)
-                report: IngestReport = next(updates)
-            else:
-                inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
-                report = engine.ingest(inputs, on_progress=advance, full=False, **given)
-        reporter.finish()
-        print_result(report, as_json, partial(_show_report, reporter=reporter))
+                    updates = watch(engine, *paths, on_progress=advance, **given)
+                    report: IngestReport = next(updates)
+                else:
+                    inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
+                    report = engine.ingest(inputs, on_progress=advance, full=False, **given)
+            print_result(report, as_json, partial(_show_report, reporter=reporter))
+            sys.stdout.flush()
         if follow:
             _follow(updates, paths, as_json=as_json)
-        else:
-            sys.stdout.flush()
-            with _vectors_bar(engine.store.quick.counts()) as done:
-                try:
-                    engine.encode_full(on_progress=done)
-                except StoreBusyError as error:
-                    _log.warning("full vectors are left for the next ingest: %s", error)
+        counts = engine.store.quick.counts()
+        if (quick := counts.vectors - counts.full) and not follow:
+            show_note(f"Questions can be asked now; {quick:,} vectors are quick ones.")
+            show_note(_FINISHING if finish else _LEFT)
+            if finish:
+                with _bar("Full vectors", quick) as advance:
+                    engine.encode_full(on_progress=lambda done: advance(done, f"{done:,} vectors"))
 
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
@@ -199,7 +207,7 @@ def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json
 class _ProblemReporter:
     """Prints the first problems and counts the others.
 
-    What just holds no text, such as an image, is counted only.
+    What just holds no text, such as an image, is counted only; at the end all are, by reason.
     """
 
     def __init__(self) -> None:
@@ -214,11 +222,6 @@ class _ProblemReporter:
         few = not problem.reason and self._errors <= _PROBLEMS_SHOWN
         if is_verbose() or (few and not is_quiet()):
             click.echo(f"skipped: {problem}", err=True)
-
-    def finish(self) -> None:
-        """Print how many more there were."""
-        if self._errors > _PROBLEMS_SHOWN and not is_quiet() and not is_verbose():
-            click.echo(f"skipped: {self._errors - _PROBLEMS_SHOWN} more", err=True)
 
     def by_reason(self, counts: Mapping[str, int]) -> str:
         """How many were skipped for each reason: "30 images, 2 of unknown kind (.map)"."""
@@ -243,8 +246,9 @@ def _show_report(report: "IngestReport", reporter: _ProblemReporter) -> None:
         f"{report.removed:,} removed, {evicted}{report.skipped:,} skipped in "
         f"{report.seconds:.1f} s; {report.slots:,} slots in the memory."
     )
-    if report.skipped_by_reason.keys() - {"errors"}:
-        click.echo(f"Skipped {reporter.by_reason(report.skipped_by_reason)}.")
+    if report.skipped:
+        hint = "" if is_verbose() else "; 'memnet -v ingest' names each"
+        click.echo(f"Skipped {reporter.by_reason(report.skipped_by_reason)}{hint}.")
 
 
 def _show_update(report: "WatchReport") -> None:
@@ -279,52 +283,38 @@ _BAR_SPACE = 24
 
 
 @contextmanager
-def _progress_bar(
+def _bytes_bar(
     paths: Sequence[str], options: "ReadOptions"
 ) -> "Iterator[Callable[[Progress], None]]":
-    """A progress bar over the bytes of the files that will be read, on a terminal.
-
-    Without one a line for each batch that is stored, if more than usual is to be said.
-    """
+    """Progress over the bytes of the files that will be read."""
     from memnet.ingest.selection import measure
 
     named = [path for path in paths if path != "-"]
-    total = measure(named, options) if shows_bar() else 0
     started = time.perf_counter()
+    with _bar("Ingesting", measure(named, options) if shows_bar() else 0) as advance:
 
-    def described(progress: "Progress") -> str:
-        speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
-        shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
-        return f"{shown}, {speed:,.0f} kB/s"
+        def advance_by(progress: "Progress") -> None:
+            speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
+            shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
+            advance(progress.bytes, f"{shown}, {speed:,.0f} kB/s")
 
-    if not total:
-        verbose = is_verbose()
-        yield lambda progress: click.echo(described(progress), err=True) if verbose else None
-        return
-    with click.progressbar(length=total, label="Ingesting", file=sys.stderr, width=0) as bar:
-
-        def advance(progress: "Progress") -> None:
-            room = shutil.get_terminal_size().columns - _BAR_SPACE
-            bar.label = shorten(described(progress), max(1, room))
-            bar.update(min(progress.bytes, total) - bar.pos)
-
-        yield advance
+        yield advance_by
 
 
 @contextmanager
-def _vectors_bar(counts: "VectorCounts") -> "Iterator[Callable[[int], None]]":
-    """A progress bar over quick vectors that full ones replace, on a terminal.
+def _bar(label: str, length: int) -> "Iterator[Callable[[int, str], None]]":
+    """A progress bar on a terminal, within its width, called with how much is done and a label.
 
-    Without one a line says how many there are, unless there are none or little is to be said.
+    Without one each label is a line, if more than usual is to be said.
     """
-    quick = counts.vectors - counts.full
-    if not quick or is_quiet():
-        yield lambda _: None
-        return
-    click.echo("Questions can be asked now; full vectors follow.", err=True)
-    if not shows_bar():
+    if not (length and shows_bar()):
         verbose = is_verbose()
-        yield lambda done: click.echo(f"{done:,} of {quick:,}", err=True) if verbose else None
+        yield lambda _, text: click.echo(text, err=True) if verbose else None
         return
-    with click.progressbar(length=quick, label="Full vectors", file=sys.stderr, width=0) as bar:
-        yield lambda done: bar.update(done - bar.pos)
+    with click.progressbar(length=length, label=label, file=sys.stderr, width=0) as bar:
+
+        def advance(done: int, text: str) -> None:
+            bar.label = shorten(text, max(1, shutil.get_terminal_size().columns - _BAR_SPACE))
+            bar.update(min(done, length) - bar.pos)
+
+        yield advance

@@ -17,6 +17,7 @@ from click.shell_completion import (
 from memnet import __version__
 from memnet.cli import train_documents  # noqa: F401  # it adds its commands
 from memnet.cli.ask import ask, evaluate, search
+from memnet.cli.connect import connect
 from memnet.cli.doctor import doctor
 from memnet.cli.ingest import ingest
 from memnet.cli.models import models
@@ -25,7 +26,6 @@ from memnet.cli.serve import mcp, serve
 from memnet.cli.settings import add_variables, load_settings
 from memnet.cli.store import (
     copy,
-    encoder,
     export_store,
     forget,
     import_store,
@@ -94,7 +94,7 @@ class _QuotingBash(BashComplete):
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script that completes commands, options and their values in a shell.
+    """Print the script that completes commands in a shell.
 
     \b
     Example:
@@ -109,7 +109,7 @@ def completion(context: click.Context, shell: str) -> None:
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, copy, evaluate, train, models, encoder, serve, mcp, completion, doctor,
+    import_store, copy, evaluate, train, models, serve, mcp, connect, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

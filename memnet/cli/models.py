@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @options.as_json
 @click.pass_context
 def models(context: click.Context, store: StorePlace | None, as_json: bool) -> None:
-    """List the models that were trained on a store, with what they were measured by.
+    """List the models that were trained on a store.
 
     \b
     Example:

@@ -1,6 +1,7 @@
 """What the commands print: how much, and stored texts as a terminal can show them."""
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -73,9 +74,10 @@ def text_line(text: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """A source id as one line; a path in the working folder is relative to it."""
-    with suppress(ValueError, OSError):  # not below it, or the working folder was removed
-        source = str(Path(source).relative_to(Path.cwd()))
+    """A source id as one line; a path is relative to the working folder where that is shorter."""
+    with suppress(ValueError, OSError):  # another drive, or the working folder was removed
+        if Path(source).is_absolute():
+            source = min(os.path.relpath(source), source, key=len)
     return one_line(source)
 
 

@@ -103,16 +103,12 @@ def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **open
     """Serve the memory over the Model Context Protocol.
 
     An assistant or editor starts this command itself and talks to it over standard input and
-    output. Needs the extra: pip install "memnet-qa[mcp]".
+    output, as 'memnet connect' tells it to. Needs the extra: pip install "memnet-qa[mcp]".
     'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
 
     \b
     Example:
       memnet mcp --store notes --read-only
-
-    \b
-    In a client's configuration:
-      {"mcpServers": {"memory": {"command": "memnet", "args": ["mcp", "--store", "DIR"]}}}
     """
     try:
         from memnet.mcp import serve_stdio

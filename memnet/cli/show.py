@@ -15,8 +15,8 @@ from memnet.text.citations import (
     MAX_NEAREST,
     NOT_SURE,
     Part,
+    certainty,
     heading,
-    likelihood,
     parts_of,
 )
 from memnet.text.dates import local_time
@@ -120,15 +120,13 @@ def _show_result(console: Console, answer: Answer, explained: bool) -> None:
 
 def _show_parts(console: Console, answer: Answer) -> None:
     """The answer with its short form and the cells that answer marked; of facts all values."""
-    parts, sure, short, text = parts_of(answer), "", "", ""
+    parts, sure, short, text = parts_of(answer), certainty(answer), "", ""
     if answer.kind == "facts":
         short = ", ".join(one.text for one in answer.candidates)
         parts = [Part(short)]
     elif answer.shown == "answer" and answer.kind in ("value", "table", "yes", "no"):
         short = answer.short or ""
         short = short.capitalize() if answer.kind in ("yes", "no") else short
-    if answer.shown == "answer" and answer.confidence is not None:
-        sure = f"(confidence {answer.confidence:.2f}, {likelihood(answer.confidence)})"
     for part in [*parts, None]:
         if part is not None and not part.headers:
             text += part.text

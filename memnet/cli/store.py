@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli import options
-from memnet.cli.output import source_name, text_line, write_file
+from memnet.cli.output import source_name, text_line
 from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
 from memnet.storage.place import StorePlace, place_name
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options.store
 @options.as_json
 def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
-    """List what is stored: kind, number of slots, source id and title.
+    """List what is stored: kind, slots, source id and title.
 
     'memnet forget' takes these source ids.
 
@@ -63,9 +63,19 @@ def info(store: StorePlace | None, as_json: bool) -> None:
     if as_json:
         click.echo(found.model_dump_json())
         return
+    quick, space = found.vectors - found.vectors_full, found.bytes / 1e6
     models = [f"{one.name} ({one_line(one.note or 'used')})" for one in found.models]
-    for name, value in {**found.model_dump(), "models": ", ".join(models) or "none"}.items():
-        click.echo(f"{name.replace('_', ' '):<15} {value}")
+    for name, value in {
+        "Memory": f"{found.path}, {space:,.1f} MB, layout {found.schema_version}",
+        "Holds": f"{found.sources:,} sources: {found.documents:,} documents, {found.facts:,} facts",
+        "Searched in": f"{found.slots:,} passages and facts, by {found.symbols:,} names"
+        + f", {found.superseded:,} of them out of date" * bool(found.superseded),
+        "Vectors": f"{found.vectors:,} by {found.encoder}"
+        + f"; {quick:,} are quick ones until 'memnet ingest --finish'" * bool(quick),
+        "Compared by": f"{found.index}, finds {found.index_recall:.0%}; on {found.device}",
+        "Trained models": ", ".join(models) or "none; the shipped ones answer",
+    }.items():
+        click.echo(f"{name:<15} {value}")
 
 
 @click.command()
@@ -76,7 +86,7 @@ def info(store: StorePlace | None, as_json: bool) -> None:
 @options.namespace(help="Namespace of the sources.  [default: the default one]")
 @options.store
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace | None) -> None:
-    """Remove documents and fact files with everything made from them.
+    """Remove documents and fact files with all made from them.
 
     A source id is what evidence cites: the "id" of a JSON line, else the file's path. The path of a
     folder, an archive or a file of JSON lines stands for all sources that came from it. Sources
@@ -113,7 +123,7 @@ def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
 )
 @options.store
 def verify(repair: bool, store: StorePlace | None) -> int:
-    """Check that rows, text search and vector index agree; exits with 1 if they do not.
+    """Check that rows, text search and vector index agree. Exits with 1 if they do not.
 
     \b
     Example:
@@ -135,7 +145,7 @@ def verify(repair: bool, store: StorePlace | None) -> int:
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @options.store
 def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
-    """Write the memory to one file, as a backup or to move it to another machine.
+    """Write the memory to one file, as a backup or to move it.
 
     The bundle is a zip file of JSON lines and vectors. An existing file is kept unless --force is
     given.
@@ -177,29 +187,13 @@ def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) ->
 
 
 @click.command()
-@options.out_file(metavar="FILE", help="File to write, such as encoder.onnx.")
-def encoder(out: Path) -> None:
-    """Write the default encoder, in eight bits, as an ONNX file; memnet itself needs none.
-
-    \b
-    Example:
-      memnet encoder --out encoder.onnx
-    """
-    from memnet.encoders.onnx_model import encoder_model, shipped_weights
-
-    model = encoder_model(shipped_weights())
-    write_file(out, model)
-    click.echo(f"{out}: {len(model):,} bytes; ids [B, T] int64 -> vectors [B, 384] float32")
-
-
-@click.command()
 @click.argument("source", type=options.place, metavar="FROM")
 @click.argument("target", type=options.place, metavar="TO")
 def copy(source: StorePlace, target: StorePlace) -> None:
-    """Copy a whole memory: a folder, or postgresql://HOST/DATABASE, to another of either.
+    """Copy a whole memory from or to a folder or PostgreSQL.
 
-    TO must be new or empty. FROM is copied as it is at one moment, whoever writes to it meanwhile,
-    and stays as it is. An export and an import of the file that it made do the same.
+    Each is a folder or postgresql://HOST/DATABASE. TO must be new or empty. FROM is copied as it is
+    at one moment, whoever writes to it meanwhile, and stays as it is.
 
     \b
     Example:

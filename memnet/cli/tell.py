@@ -10,7 +10,7 @@ from memnet.cli.output import print_result, text_line
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
-    from memnet.types import Decision, Eviction, Statement, TellReport, UndoReport
+    from memnet.types import Decision, TellReport, UndoReport
 
 _LINES = {
     "add": '"{text}" as {source}',
@@ -25,8 +25,7 @@ _LINES = {
 
 
 @click.command()
-@options.words("text")
-@click.option("--history", metavar="NAME", help="Show the statements about NAME instead.")
+@options.words("text", required=True)
 @click.option(
     "--at",
     metavar="DATE",
@@ -34,12 +33,11 @@ _LINES = {
 )
 @click.option("--standing", is_flag=True, help="Never evict it.")
 @options.capacity("statements", "MEMNET_TELL_CAPACITY")
-@options.namespace(help="Namespace to write to, or to look in.")
+@options.namespace(help="Namespace to write to.")
 @options.store
 @options.as_json
 def tell(
-    text: str | None,
-    history: str | None,
+    text: str,
     at: str | None,
     standing: bool,
     capacity: int | None,
@@ -47,7 +45,7 @@ def tell(
     store: StorePlace | None,
     as_json: bool,
 ) -> None:
-    """Remember a text, sentence by sentence, and report what changed.
+    """Remember a text sentence by sentence; says what changed.
 
     A sentence is added, merged with one that says the same, or replaces one that is now out of
     date, which stays as history. "Ann left Paris" ends an earlier statement; "Forget that Ann lives
@@ -58,17 +56,10 @@ def tell(
       memnet tell "Ann moved to Paris."
       memnet tell "Ann moved to Rome."
       memnet tell "Ann moved to Oslo." --at 2025-03-01
-      memnet tell --history Ann
     """
-    if text is not None and history is None:
-        with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:
-            report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
-        print_result(report, as_json, show_report)
-    elif text is None and history is not None and at is None and not standing:
-        with options.open_engine(store) as engine:
-            _show_history(engine.history(history, namespace=namespace), as_json)
-    else:
-        raise click.UsageError("expected either a TEXT to remember or --history NAME")
+    with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:
+        report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
+    print_result(report, as_json, show_report)
 
 
 def show_report(report: "TellReport") -> None:
@@ -121,7 +112,7 @@ def show_undone(report: "UndoReport") -> None:
 def history(
     name: str | None, namespace: str | None, store: StorePlace | None, as_json: bool
 ) -> None:
-    """Show statements in the order in which they held, and what changed them.
+    """Show what was told, when it held, and what changed it.
 
     With a NAME only those about it, by any of its names; without one also the messages and
     statements that were evicted.
@@ -132,22 +123,14 @@ def history(
     """
     with options.open_engine(store) as engine:
         found = engine.history(name, namespace=namespace)
-        evicted = None if name else engine.evictions(namespace=namespace)
-    _show_history(found, as_json, evicted)
-
-
-def _show_history(
-    statements: "tuple[Statement, ...]",
-    as_json: bool,
-    evicted: "tuple[Eviction, ...] | None" = None,
-) -> None:
+        evicted = () if name else engine.evictions(namespace=namespace)
     if as_json:
-        shown = {"history": [one.model_dump() for one in statements]}
-        if evicted is not None:
+        shown = {"history": [one.model_dump() for one in found]}
+        if not name:
             shown["evicted"] = [one.model_dump() for one in evicted]
         click.echo(json.dumps(shown, ensure_ascii=False))
         return
     from memnet.cli.show import show_evictions, show_statements
 
-    show_statements(statements)
-    show_evictions(evicted or ())
+    show_statements(found)
+    show_evictions(evicted)

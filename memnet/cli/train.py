@@ -25,7 +25,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @click.group()
 def train() -> None:
-    """Train a model: one that belongs to the store, or a folder to be used with --model.
+    """Train a model for the store, or to be used with --model.
 
     \b
     Example:

@@ -9,9 +9,11 @@ from memnet.types import Answer, Source
 
 _THANKS = "thanks(?: a lot| so much| again)?|(?:many thanks|thank you)(?: very much| so much)?|thx"
 _PHRASES = re.compile(
-    rf"(?:(?:{_THANKS}|(?:hello|hi|hey)(?: there| all| everyone| memnet)?|good (?:morning|day"
-    r"|afternoon|evening|night)|how are you(?: doing| today)?|who are you|what are you|(?:good)?bye"
-    r"|see you|ok|okay|what can (?:you do|you answer|i ask(?: you)?)|what do you know)(?: |$)){1,4}"
+    rf"(?:(?:{_THANKS}|(?:hello|hallo|hi|hey)(?: there| all| everyone| memnet| world)?|test|bye"
+    r"|good (?:day|morning|afternoon|evening|night)|how (?:are you|(?:is|s) it going)(?: today)?"
+    r"|how are you doing(?: today)?|what s up|who are you|what are you|what s your name|ok|help"
+    r"|nice to meet you|are you there|can you (?:help|hear) me|for your help|tell me a joke|okay"
+    r"|goodbye|see you|what can (?:you do|you answer|i ask(?: you)?)|what do you know)(?: |$)){1,4}"
 )
 _NAMED = 3  # Sources that are named
 

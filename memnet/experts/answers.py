@@ -27,7 +27,7 @@ _SURE = 0.8
 _RELEVANT = 0.75
 _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
-    "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"
+    "'memnet serve' makes them in the background, or 'memnet ingest --finish'"
 )
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",

@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from memnet.text.citations import source_url
-from memnet.types import AnswerKind, Cell, Change, Copy, Evidence, Shown, Source, SourceKind
+from memnet.types import AnswerKind, Cell, Change, Copy, Evidence, Shown, Source
 
 
 class Passage(BaseModel):
-    """A passage or fact that supports an answer; text == source text[start:end]."""
+    """A passage or fact; text == source text[start:end]."""
 
     id: str  # of its source, as "fetch" takes it
     title: str
@@ -26,9 +26,10 @@ class Passage(BaseModel):
         """A piece of evidence as tools return it."""
         return cls(
             id=item.source,
+            title=item.title or item.source,
             url=source_url(item.source, item.metadata),
             copies=list(item.copies),
-            **item.model_dump(include={"title", "text", "place", "start", "end", "score"}),
+            **item.model_dump(include={"text", "place", "start", "end", "score"}),
         )
 
 
@@ -36,6 +37,7 @@ class Quotation(BaseModel):
     """A verbatim piece of the answer, text == source text[start:end]."""
 
     id: str
+    place: str | None
     start: int
     end: int
     text: str
@@ -57,31 +59,10 @@ class AskResult(BaseModel):
     evidence: list[Passage]
 
 
-class SearchHit(BaseModel):
-    """A source, with its best passage."""
-
-    id: str
-    title: str
-    url: str
-    text: str
-    place: str | None
-
-    @classmethod
-    def of(cls, item: Evidence) -> "SearchHit":
-        """A piece of evidence as a hit."""
-        return cls(
-            id=item.source,
-            title=item.title or item.source,
-            url=source_url(item.source, item.metadata),
-            text=item.text,
-            place=item.place,
-        )
-
-
 class SearchResult(BaseModel):
-    """Sources, best first."""
+    """Sources, best first, each with its best passage."""
 
-    results: list[SearchHit]
+    results: list[Passage]
 
 
 class FetchResult(BaseModel):
@@ -95,22 +76,6 @@ class FetchResult(BaseModel):
     start: int
     end: int
     length: int
-
-
-class RememberedSentence(BaseModel):
-    """What was done with one sentence; ``other`` is what it was merged with, or ended."""
-
-    action: str
-    text: str
-    id: str | None
-    other: str | None
-    reason: str
-
-
-class RememberResult(BaseModel):
-    """What was done with a text, sentence by sentence."""
-
-    decisions: list[RememberedSentence]
 
 
 class HistoryItem(BaseModel):
@@ -139,23 +104,10 @@ class ForgetResult(BaseModel):
     slots: int
 
 
-class ListedSource(BaseModel):
-    """A source."""
+class ListedSource(Source):
+    """A source, with its address."""
 
-    id: str
-    title: str
-    kind: SourceKind
     url: str
-    namespace: str
-    slots: int
-
-    @classmethod
-    def of(cls, source: Source) -> "ListedSource":
-        """A source as it is listed."""
-        return cls(
-            url=source_url(source.id, source.metadata),
-            **source.model_dump(include={"id", "title", "kind", "namespace", "slots"}),
-        )
 
 
 class ListResult(BaseModel):

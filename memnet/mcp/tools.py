@@ -15,7 +15,7 @@ from memnet.errors import InputError
 from memnet.mcp import results
 from memnet.text.checks import FIRST_ERROR
 from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
-from memnet.types import Document, SourceKind, StoreInfo
+from memnet.types import Document, SourceKind, StoreInfo, TellReport
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -133,6 +133,7 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         answer = memory.engine().ask(
             question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
         )
+        places = {item.id: item.place for item in answer.evidence}
         result = results.AskResult(
             **answer.model_dump(
                 include={"answer", "short", "kind", "abstained", "shown", "confidence"}
@@ -141,7 +142,9 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[
                 results.Quotation(
-                    id=one.source, **one.model_dump(include={"start", "end", "text", "rows"})
+                    id=one.source,
+                    place=places.get(one.evidence),
+                    **one.model_dump(include={"start", "end", "text", "rows"}),
                 )
                 for one in answer.quotes
             ],
@@ -160,9 +163,9 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         'fetch' reads one whole.
         """
         found = memory.engine().search(query, limit, namespace=memory.namespace, where=where)
-        hits: dict[str, results.SearchHit] = {}
+        hits: dict[str, results.Passage] = {}
         for item in found:
-            hits.setdefault(item.source, results.SearchHit.of(item))
+            hits.setdefault(item.source, results.Passage.of(item))
         return _result(results.SearchResult(results=list(hits.values())))
 
     @server.tool(title="Read a source", annotations=_READS)
@@ -227,7 +230,10 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             raise InputError(f"no source {after!r} is stored to continue after; omit 'after'")
         wanted = (one for one in sources if kind in (None, one.kind) and one.id.startswith(prefix))
         page = list(islice(wanted, limit + 1))
-        shown = [results.ListedSource.of(one) for one in page[:limit]]
+        shown = [
+            results.ListedSource(url=source_url(one.id, one.metadata), **one.model_dump())
+            for one in page[:limit]
+        ]
         lines = [f"{one.id} ({one.kind}): {one.title}".rstrip(": ") for one in shown]
         result = results.ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
         return _result(result, "\n".join(lines) or "Nothing is stored.")
@@ -261,23 +267,15 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
         at: Annotated[
             str | None, Field(description="When it was said, if not now: ISO 8601.")
         ] = None,
-    ) -> Annotated[CallToolResult, results.RememberResult]:
+    ) -> Annotated[CallToolResult, TellReport]:
         """Keep plain sentences, each compared with earlier ones.
 
         The same statement is kept once; one that is out of date ends and stays as history.
         'Forget that ...' deletes a statement.
         """
         report = memory.engine().tell(text, at=at, namespace=memory.namespace or "")
-        decisions = [
-            results.RememberedSentence(
-                **one.model_dump(include={"action", "text", "reason"}),
-                id=one.source,
-                other=one.other_text,
-            )
-            for one in report.decisions
-        ]
-        lines = [f'{one.action} "{one.text}": {one.reason}' for one in decisions]
-        return _result(results.RememberResult(decisions=decisions), "\n".join(lines))
+        lines = [f'{one.action} "{one.text}": {one.reason}' for one in report.decisions]
+        return _result(report, "\n".join(lines))
 
     forgets = writes.model_copy(update={"idempotent_hint": False})
 

@@ -20,7 +20,7 @@ from memnet.errors import InputError, MemnetError, one_line
 from memnet.server.errors import NotFoundError, describe
 from memnet.server.work import Work
 from memnet.text.checks import FIRST_ERROR, check_text
-from memnet.text.citations import CitedText, answer_text, source_url
+from memnet.text.citations import CitedText, answer_text, heading, source_url
 
 
 class OpenAIErrorDetail(BaseModel):
@@ -176,7 +176,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
             return StreamingResponse(chunks, media_type="text/event-stream")
         message = {
             "role": "assistant", "content": cited.text, "refusal": None,
-            "annotations": _annotations(cited),
+            "annotations": _annotations(cited), "confidence": cited.confidence,
         }  # fmt: skip
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return JSONResponse(
@@ -232,7 +232,7 @@ def _annotations(cited: CitedText) -> list[dict[str, Any]]:
             "url_citation": {
                 "start_index": one.start,
                 "end_index": one.end,
-                "title": one.evidence.title or one.evidence.source,
+                "title": heading(one.evidence, one.evidence.source),
                 "url": source_url(one.evidence.source, one.evidence.metadata),
             },
         }
@@ -244,8 +244,8 @@ def _chunks(head: dict[str, Any], cited: CitedText, usage: dict[str, int] | None
     """The events of a stream: the role, the lines of the answer, its citations, the end."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": line} for line in cited.text.splitlines(keepends=True)]
-    if cited.citations:
-        deltas.append({"annotations": _annotations(cited)})
+    if cited.citations or cited.confidence is not None:
+        deltas.append({"annotations": _annotations(cited), "confidence": cited.confidence})
     for delta in deltas:
         yield _chunk_event(head, [{"index": 0, "delta": delta, "finish_reason": None}])
     yield _chunk_event(head, [{"index": 0, "delta": {}, "finish_reason": "stop"}])

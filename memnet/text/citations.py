@@ -75,6 +75,7 @@ class CitedText(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
+    confidence: float | None = None  # of the answer, 0..1
 
 
 def source_url(source_id: str, metadata: Mapping[str, Any]) -> str:
@@ -113,7 +114,7 @@ def answer_text(answer: Answer) -> CitedText:
     if not cited and answer.evidence:
         cited.append(answer.evidence[0])
     headings = [_heading(item) for item in cited]
-    return CitedText(_with_sources(text.rstrip("\n"), headings), tuple(citations))
+    return _cited(answer, text.rstrip("\n"), headings, citations)
 
 
 def carrying(answer: Answer) -> tuple[int, ...]:
@@ -140,9 +141,13 @@ def carrying(answer: Answer) -> tuple[int, ...]:
     return tuple(item.id for item in answer.evidence if item.id in ids)
 
 
-def likelihood(confidence: float) -> str:
-    """A confidence in words."""
-    return "almost certain" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "perhaps"
+def certainty(answer: Answer) -> str:
+    """The confidence as a number and, of an answer, in words; empty without one."""
+    known = answer.confidence
+    if known is None:
+        return ""
+    words = "almost certain" if known >= 0.9 else "likely" if known >= 0.7 else "perhaps"
+    return f"(confidence {known:.2f}{f', {words}' * (answer.shown == 'answer')})"
 
 
 class Part(NamedTuple):
@@ -221,7 +226,7 @@ def _facts_text(answer: Answer) -> CitedText:
         # A fact is a slot in each direction, with one text.
         if len(lines) < _MAX_FACTS:
             lines.setdefault(_heading(item))
-    return CitedText(_with_sources(text or answer.answer or "", list(lines)), tuple(citations))
+    return _cited(answer, text or answer.answer or "", list(lines), citations)
 
 
 def _states(item: Evidence, value: str) -> bool:
@@ -248,9 +253,12 @@ def _no_answer(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def _with_sources(text: str, sources: Sequence[str]) -> str:
-    lines = [f"[{number}] {line}" for number, line in enumerate(sources, 1)]
-    return "\n\n".join(part for part in (text, "\n".join(lines)) if part)
+def _cited(
+    answer: Answer, text: str, sources: Sequence[str], citations: Sequence[Citation]
+) -> CitedText:
+    lines = "\n".join(f"[{number}] {line}" for number, line in enumerate(sources, 1))
+    parts = filter(None, (text, certainty(answer), lines))
+    return CitedText("\n\n".join(parts), tuple(citations), answer.confidence)
 
 
 def heading(item: Evidence, source: str) -> str:

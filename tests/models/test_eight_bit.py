@@ -5,11 +5,9 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from click.testing import CliRunner
 from safetensors.numpy import load_file
 
 from memnet.checkpoints import SHIPPED
-from memnet.cli.store import encoder as encoder_command
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.onnx_graph import dequantised
 from memnet.encoders.onnx_model import OnnxEncoder, encoder_model, shipped_weights
@@ -162,12 +160,3 @@ def test_a_trained_reader_is_saved_in_eight_bits(tmp_path: Path) -> None:
     assert readings[0] == readings[1] != readings[2]
     there = load_reader(tmp_path / "1", 384, device="cpu:0").read("Who?", [passage])
     assert there.answerable == pytest.approx(readings[2].answerable, abs=0.1)
-
-
-def test_the_command_writes_a_model_that_runs(tmp_path: Path) -> None:
-    out = tmp_path / "encoder.onnx"
-    result = CliRunner().invoke(encoder_command, ["--out", str(out)])
-    assert result.exit_code == 0, result.output
-    ids = np.array([[101, 2022, 102]], np.int64)
-    vector = OnnxEncoder(out.read_bytes()).embed(ids)[0]
-    assert float(vector @ MiniLMEncoder().encode(["be"])[0]) > 0.97

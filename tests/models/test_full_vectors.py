@@ -541,7 +541,7 @@ def test_the_default_encoder_has_the_quick_vectors_of_the_table() -> None:
     assert find_quick(table) is None
 
 
-def test_the_command_makes_all_vectors_full(tmp_path: Path) -> None:
+def test_the_command_leaves_full_vectors_until_it_is_asked_for_them(tmp_path: Path) -> None:
     lines = tmp_path / "birds.jsonl"
     documents = [
         Document(id=str(number), title=f"Bird {number}", text=f"Bird {number} nests here.")
@@ -552,16 +552,22 @@ def test_the_command_makes_all_vectors_full(tmp_path: Path) -> None:
     done = CliRunner().invoke(group, ["ingest", str(lines), "--store", store])
     assert done.exit_code == 0, done.output
     assert "210 added" in done.stdout
-    assert "Questions can be asked now; full vectors follow." in done.stderr
+    assert "Questions can be asked now; 210 vectors are quick ones." in done.stderr
+    assert "'memnet ingest --finish'" in done.stderr
+    shown = CliRunner().invoke(group, ["info", "--store", store])
+    assert "210 are quick ones until 'memnet ingest --finish'" in shown.stdout
+    done = CliRunner().invoke(group, ["ingest", "--finish", "--store", store])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "Ctrl+C stops" in done.stderr
     with Engine.open(store) as memory:
         assert memory.info().vectors_full == memory.info().vectors == 210
         key = f"Bird 7\n{documents[7].text}"
         stored = memory.store.encoded([key], lambda _: pytest.fail("it is not stored in full"))
         likeness = float(memory.encoder.encode([key])[0] @ stored[key])
         assert likeness == pytest.approx(1, abs=1e-3)
-    again = CliRunner().invoke(group, ["ingest", str(lines), "--store", store])
+    again = CliRunner().invoke(group, ["ingest", str(lines), "--finish", "--store", store])
     assert "210 unchanged" in again.stdout
-    assert "full vectors" not in again.stderr
+    assert "quick" not in again.stderr
 
 
 def _is_full(memory: Engine) -> bool:

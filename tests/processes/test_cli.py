@@ -272,7 +272,7 @@ def test_store_errors_are_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["ask --plot a.svg", "ask who? --hops 0", "nothing", "ingest --wrong", "tell"]
+    "line", ["ask --plot a.svg", "ask who? --hops 0", "nothing", "ingest --wrong", "ingest", "tell"]
 )
 def test_wrong_usage_exits_with_two(line: str) -> None:
     assert CliRunner().invoke(group, line.split()).exit_code == 2
@@ -285,6 +285,15 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert f"memnet {name}" in shown.output.partition("Example:")[2]
     options = [one for one in group.commands[name].params if isinstance(one, click.Option)]
     assert all(option.help for option in options)
+
+
+@pytest.mark.parametrize("shown", ["memnet", "memnet train", "memnet models"])
+def test_no_line_about_a_command_is_cut(shown: str) -> None:
+    words = shown.split()[1:]
+    listed = CliRunner().invoke(group, [*words, "--help"], terminal_width=80).output
+    lines = listed.partition("Commands:")[2].splitlines()[1:]
+    assert len(lines) > 1
+    assert all(line.rstrip().endswith(".") and "..." not in line for line in lines)
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -197,14 +196,6 @@ def test_history_breaks_lines_between_words(
     )
     assert shown.split() == expected.split()
     assert max(map(len, shown.splitlines())) <= 60
-
-
-def test_history_is_no_place_for_standing() -> None:
-    from memnet.cli.main import memnet  # a command run without its group keeps other help options
-
-    result = CliRunner().invoke(memnet, ["tell", "--history", "Ann", "--standing"])
-    assert result.exit_code == 2
-    assert "either a TEXT" in result.output
 
 
 def _said(number: int, text: str = "", session: str = "s") -> Message:

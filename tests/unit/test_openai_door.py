@@ -82,7 +82,7 @@ def test_the_last_question_is_answered_with_citations(client: Any) -> None:
     (note,) = choice.message.annotations
     cited = note.url_citation
     assert content[cited.start_index : cited.end_index] in TEXT
-    assert (cited.title, cited.url) == ("Orre Light", "memnet://source/light")
+    assert (cited.title, cited.url) == ("Orre Light (light)", "memnet://source/light")
     usage = answer.usage
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
     assert usage.prompt_tokens == 3 + 4 + 3 + 6
@@ -100,6 +100,31 @@ def test_all_values_of_facts_are_cited(client: Any) -> None:
         for one in message.annotations
     }
     assert pieces == {"Brannock", "Fenna"}
+
+
+def test_place_and_confidence_are_told(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = Engine.ask
+
+    def sure(engine: Engine, question: str) -> Any:
+        answer = answered(engine, question)
+        placed = [one.model_copy(update={"place": "p. 8"}) for one in answer.evidence]
+        return answer.model_copy(update={"confidence": 0.75, "evidence": tuple(placed)})
+
+    monkeypatch.setattr(Engine, "ask", sure)
+    question = "Who built the Orre Light?"
+    message = ask(client, question).choices[0].message
+    assert message.confidence == 0.75
+    assert message.content.endswith("(confidence 0.75, likely)\n\n[1] Orre Light, p. 8 (light)")
+    assert message.annotations[0].url_citation.title == "Orre Light, p. 8 (light)"
+    deltas = [one.choices[0].delta for one in ask(client, question, stream=True)]
+    assert [one.confidence for one in deltas if hasattr(one, "confidence")] == [0.75]
+
+
+@pytest.mark.parametrize("text", ["Hello!", "What's up?", "hi, can you help me?", "Thank you!"])
+def test_a_greeting_gets_no_answer_from_the_memory(client: Any, text: str) -> None:
+    message = ask(client, text).choices[0].message
+    assert "Ask about what is stored" in message.content
+    assert (message.annotations, message.confidence) == ([], None)
 
 
 def test_what_is_not_there_is_said(client: Any) -> None:

@@ -86,7 +86,7 @@ def test_the_quotation_of_a_row_has_its_cells(toy_engine: Engine, shown: Any) ->
     cited = answer_text(answer).text
     assert cited.startswith("Kestle\n\n| Boat | Home |")
     assert "\n| Tern | **Kestle** |" in cited
-    assert "|\n\n[1]\n\n[1] " in cited
+    assert "|\n\n[1]\n\n(confidence 0.99, almost certain)\n\n[1] " in cited
 
 
 def test_columns_are_aligned_by_what_characters_take(toy_engine: Engine, shown: Any) -> None:
@@ -136,20 +136,36 @@ def test_confidence_is_said_in_words(confidence: float, said: str, shown: Any) -
 
 
 @pytest.mark.parametrize(
-    "text", ["hello", "Hi there!", "Good morning, how are you?", "What can I ask you?", "bye"]
+    "text",
+    [
+        "hello",
+        "Hi there!",
+        "Good morning, how are you?",
+        "What can I ask you?",
+        "bye",
+        "What's up?",
+        "Hi, how's it going?",
+        "hello world",
+        "Hey! Can you help me?",
+        "Thanks for your help!",
+        "Test",
+    ],
 )
 def test_a_greeting_gets_what_can_be_asked_about(toy_engine: Engine, text: str, shown: Any) -> None:
-    assert toy_engine.ask(text).answer == "Nothing is stored yet."
+    assert str(toy_engine.ask(text).answer).endswith("Nothing is stored yet.")
     toy_engine.ingest(*(Document(id=one, title=one, text=one) for one in ("Oil", "Wicks")))
     answer = toy_engine.ask(text)
     assert (answer.abstained, answer.evidence) == (True, ())
-    assert shown(answer) == 'Ask about what is stored: "Oil" and "Wicks".\n'
+    assert shown(answer).endswith('Ask about what is stored: "Oil" and "Wicks".\n')
     assert answer_text(answer).text == answer.answer
-    assert toy_engine.ask("Thanks a lot!").answer == f"You're welcome. {answer.answer}"
+    assert (
+        toy_engine.ask("Thanks a lot!").answer == f"You're welcome. {toy_engine.ask('hi').answer}"
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["Who said hello?", "hello world program", "thanks to whom?", "OK Oil"]
+    "text",
+    ["Who said hello?", "hello world program", "thanks to whom?", "OK Oil", "What's up with oil?"],
 )
 def test_what_asks_something_is_no_greeting(toy_engine: Engine, text: str) -> None:
     toy_engine.ingest(Document(id="a", title="Oil", text="The oil is kept in the shed."))

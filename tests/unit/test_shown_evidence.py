@@ -96,7 +96,10 @@ def test_paths_are_shown_as_seen_from_the_working_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert source_name(str(tmp_path / "notes" / "a.jsonl:3")) == str(Path("notes", "a.jsonl:3"))
-    assert source_name(str(tmp_path.parent / "b.txt")) == str(tmp_path.parent / "b.txt")
+    assert source_name(str(tmp_path.parent / "b.txt")) == str(Path("..", "b.txt"))
+    far = Path(tmp_path.anchor, "b.txt")
+    assert source_name(str(far)) == str(far)  # shorter than the way there
+    assert source_name("told/1") == "told/1"
     assert source_name("told/1") == "told/1"
     assert source_name("a\nb") == "a\\nb"
     assert source_name("\0") == "\\x00"

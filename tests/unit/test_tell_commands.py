@@ -30,7 +30,6 @@ def test_commands_look_back_and_take_back(on_store: Callable[..., str]) -> None:
         "action", "text", "slot", "source", "other", "other_text", "weight", "reason",
     }  # fmt: skip
     assert (decision["action"], decision["other_text"]) == ("supersede", "Ann moved to Paris.")
-    assert on_store("tell", "--history", "Ann") == on_store("history", "Ann")
     assert json.loads(on_store("info", "--json"))["superseded"] == 1
     asked = json.loads(on_store("ask", "Where is Ann?", "--as-of", "2026-01-15", "--json"))
     assert asked["short"] == "Paris"
