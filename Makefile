@@ -5,7 +5,7 @@ DEMO := .demo
 
 PYTEST := pytest -q -n auto --dist worksteal
 
-.PHONY: demo test check nightly adapters coverage static lint types mypy pyright contracts docs
+.PHONY: demo test check nightly adapters coverage static lint types mypy pyright contracts docs site
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -81,10 +81,15 @@ pyright: .venv/test
 contracts: .venv/test
 	$(BIN)/lint-imports
 
-docs: .venv/test
+docs: .venv/test site
 	$(BIN)/python -m docs.commands --check
 	$(BIN)/python -m docs.api --check
+	$(BIN)/python -m docs.decisions --check
 	$(BIN)/python -m benchmarks.tables --check
+
+# The pages of docs/ as a site in site/; a link that leads nowhere fails.
+site: .venv/test
+	$(BIN)/zensical build --strict
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv

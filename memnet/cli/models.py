@@ -45,7 +45,7 @@ def models(context: click.Context, store: StorePlace | None, as_json: bool) -> N
 @click.argument("name")
 @options.store
 def use(name: str, store: StorePlace | None) -> None:
-    """Use a model that is set aside; the one that was used takes its place."""
+    """Use a model that is set aside. The one that was used takes its place."""
     from memnet.storage.files import ASIDE
 
     with options.open_engine(store) as engine:
@@ -58,7 +58,7 @@ def use(name: str, store: StorePlace | None) -> None:
 @click.argument("name")
 @options.store
 def remove(name: str, store: StorePlace | None) -> None:
-    """Delete a model; where it was used, the shipped one answers again."""
+    """Delete a model. Where it was used, the shipped one answers again."""
     with options.open_engine(store) as engine:
         folders = engine.store.models
         _check(name, (*folders.names(), *folders.set_aside()), "there")

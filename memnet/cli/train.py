@@ -133,7 +133,7 @@ def facts(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Learn to hop over the facts of a store, from questions and answers alone.
+    """Learn to hop over the facts of a store. Questions and answers are enough.
 
     Each file has a JSON object a line: {"question", "answers": [...], "hops": 2?}. Saves the
     weights that answer most of the dev questions. The same command resumes an interrupted run.
@@ -218,7 +218,7 @@ def babi(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Train one model on stories with questions, all tasks together.
+    """Train one model on stories of all tasks together.
 
     Saves the weights with the lowest error on the valid files. The same command resumes an
     interrupted run.

@@ -211,7 +211,7 @@ def reader(
 @options.store
 @options.as_json
 def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
-    """Make questions for a reader from the headings of the documents of a store.
+    """Make questions for a reader from headings of documents.
 
     "Installing plugins" becomes "How do I install plugins?", "Requirements" with a list "What are
     the requirements for ...?", a name that its section begins to define "What is ...?". Headings
@@ -257,7 +257,7 @@ def _show(report: "EpochReport") -> None:
 @options.store
 @options.as_json
 def confidence(train_files: tuple[Path, ...], out: Path, as_json: bool, **opening: Any) -> None:
-    """Learn how often the reader is right about the documents of a store.
+    """Learn how often the reader is right about a store.
 
     Each file has a JSON object a line: {"question", "answers": [...]}; no answers where the store
     does not hold one. The folder gets the reader with its new calibration.

@@ -174,7 +174,9 @@ def test_ask_for_people_with_an_explanation(store: Path) -> None:
     done = run("ask", question, "--explain", store=store)
     assert done.returncode == 0
     shown = done.stdout.replace("\n", " ")
-    assert all(part in shown for part in ("Hop 1", "Hop 2", "orre-light", '" in Orre Light', "█"))
+    assert all(
+        part in shown for part in ("Hop 1", "Hop 2", "documents.jsonl", '" in Orre Light', "█")
+    )
     nothing = run("ask", "What is the boiling point of mercury?", store=store)
     assert nothing.returncode == 0
     assert nothing.stdout.startswith("The memory does not hold the answer.")

@@ -1,4 +1,4 @@
-"""Documents: pages regenerate, paths lead somewhere, and the README's example runs."""
+"""Documents: pages regenerate, paths lead somewhere, and the first example runs."""
 
 import re
 import sqlite3
@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from docs import api, commands
+from docs import api, commands, decisions
 from memnet import Document, Engine
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
 
 
-@pytest.mark.parametrize(("name", "page"), [("api", api.page), ("commands", commands.page)])
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("api", api.page), ("commands", commands.page), ("decisions/README", decisions.page)],
+)
 def test_pages_are_current(name: str, page: Callable[[], str]) -> None:
     assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == page()
 
@@ -36,12 +39,16 @@ def test_paths_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-def test_the_readme_is_short_and_its_example_runs(
+def test_the_readme_is_short_and_shows_what_is_small() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+    assert (ROOT / "docs" / "page.png").stat().st_size < 150_000
+
+
+def test_the_example_of_the_first_steps_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(readme.splitlines()) <= 120
-    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "old.md").write_text("# Kestle\n\nA town on a quay.\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
