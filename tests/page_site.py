@@ -55,10 +55,11 @@ class Quoting:
 
 
 def ask(page: Any, question: str) -> None:
+    """Asks in the conversation that is shown, and waits for the answer."""
+    number = page.locator("article.exchange").count() + 1
     page.fill("#question", question)
     page.press("#question", "Enter")
-    page.wait_for_selector("article")
-    page.wait_for_selector("#progress", state="hidden")
+    page.wait_for_selector(f"article.exchange[aria-busy=false] >> nth={number - 1}")
 
 
 def texts(page: Any, selector: str) -> list[str]:

@@ -1,12 +1,13 @@
 // An answer: what it says first, then its evidence, then how it was found, folded.
 
-import { announce, byId, count, h, marked, shorten, sourceName } from "./dom.js";
-import { found } from "./hops.js";
+import { announce, byId, count, distinctNames, h, marked, saidBy, shorten, sourceName, whereabouts } from "./dom.js";
+import { found } from "./found.js";
 import * as reader from "./reader.js";
+import { scrolled, structured } from "./text.js";
 
 const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
 const SHOWN = 5; // pieces of evidence before "more"
-const ITEM = /^\s*(?:[-*+•◦▪‣–]|\(?(\d{1,4})[.)])\s+/;
+const NEAREST = 3; // where there is no answer
 const MOST_COLUMNS = 4; // of a row that is alone and not turned
 
 /** Spans of an answer in a piece of evidence: of the sentence that is quoted, and of the words. */
@@ -22,19 +23,26 @@ function places(answer, item) {
   return { span, words, quote, unit };
 }
 
+/** How sure an answer is: what its type, its colour and its words say. */
+function sureness(answer) {
+  if (answer.shown !== "answer") return answer.shown;
+  const { confidence } = answer;
+  return confidence === null || confidence >= 0.9 ? "sure" : confidence >= 0.7 ? "likely" : "perhaps";
+}
+
 function confidence(answer) {
-  if (answer.confidence === null) return null;
+  if (answer.confidence === null || answer.shown === "nothing") return null;
   const percent = Math.round(100 * answer.confidence);
+  const words = answer.shown === "passage" ? "not sure" : { sure: "almost certain", likely: "likely", perhaps: "perhaps" }[sureness(answer)];
   return h("span", { class: "confidence" },
-    h("span", { class: "gauge", "aria-hidden": "true", "--weight": answer.confidence }),
-    `${percent >= 90 ? "almost certain" : percent >= 70 ? "likely" : "perhaps"} · ${percent} %`);
+    h("span", { class: "gauge", "aria-hidden": "true", "--weight": answer.confidence }), `${words} · ${percent} %`);
 }
 
 /** The words that answer, large. */
 function headline(answer) {
   if (answer.unknown_words.length) return `The model ${answer.model} does not know: ${answer.unknown_words.join(", ")}.`;
   if (answer.answer === null) return "The memory does not hold the answer.";
-  if (answer.shown === "passage") return null;
+  if (answer.shown !== "answer") return null;
   if (answer.contradiction) return "The memory says both.";
   if (answer.kind === "facts") return answer.candidates.map((one) => one.text).join(", ");
   if (answer.kind === "yes" || answer.kind === "no") return answer.kind === "yes" ? "Yes" : "No";
@@ -46,7 +54,7 @@ function before(answer) {
   if (!answer.quotes.length || answer.shown !== "answer") return null;
   const text = answer.answer.slice(0, Math.max(0, answer.answer.indexOf(answer.quotes[0].text)));
   const said = text.replace(/^(?:Yes|No): /, "").trim();
-  return said && h("p", { class: "text", dir: "auto" }, said);
+  return said && said !== answer.short ? h("p", { class: "text", dir: "auto" }, said) : null;
 }
 
 /** The quotations, each with its number in the evidence; rows of one table are together. */
@@ -67,33 +75,31 @@ function quotations(answer, open) {
     const known = rows.flatMap((one) => headersOf(one.rows));
     if (!quote.rows.length || !headersOf(quote.rows).some((one) => known.includes(one))) flush();
     if (quote.rows.length) rows.push(quote);
-    else if (answer.kind === "code") shown.push(h("div", {}, h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": "Code" }, quote.text), cite(quote)));
-    else shown.push(...lines(answer, quote, cite(quote)));
+    else shown.push(h("div", { class: "quote" }, lines(answer, quote, items.indexOf(quote.evidence), cite(quote))));
   }
   flush();
   return shown;
 }
 
-/** The lines of a quotation: items as lists with their own numbers, others as a paragraph. */
-function lines(answer, quote, cite) {
+/** The lines of a quotation with their form: paragraphs, lists, code; who said it, and when. */
+function lines(answer, quote, number, cite) {
   const words = answer.candidates.slice(0, 1)
     .filter((one) => one.evidence === quote.evidence && one.start !== null && answer.shown === "answer" && SPANS.has(answer.kind))
     .map((one) => ({ start: one.start, end: one.end, name: "short" }));
-  const blocks = [];
-  let offset = quote.start;
-  for (const line of quote.text.split("\n")) {
-    const item = line.match(ITEM);
-    const sign = item ? item[0].length : 0;
-    const text = marked(line.slice(sign), offset + sign, words);
-    const tag = !item ? "p" : item[1] ? "ol" : "ul";
-    offset += Array.from(line).length + 1;
-    if (blocks.at(-1)?.localName !== tag) blocks.push(h(tag, { class: "text", dir: "auto" }));
-    else if (!item) blocks.at(-1).append("\n");
-    blocks.at(-1).append(...(item ? [h("li", { value: item[1] }, text)] : text));
+  const item = answer.evidence[number];
+  const said = saidBy(item);
+  const spoken = said && quote.text.startsWith(`${said.speaker}: `) ? said.speaker.length + 2 : 0;
+  const text = quote.text.slice(spoken);
+  const code = answer.kind === "code" && !said;
+  const nodes = structured(text, quote.start + Array.from(quote.text.slice(0, spoken)).length, words, { code, name: item?.source });
+  const last = nodes.at(-1);
+  if (cite && last) {
+    if (last.matches("p, h3")) last.append(cite);
+    else if (last.matches("ol, ul")) last.lastElementChild.append(cite);
+    else nodes.push(h("p", {}, cite));
   }
-  const last = blocks.at(-1);
-  if (cite) (last.lastElementChild?.localName === "li" ? last.lastElementChild : last).append(cite);
-  return blocks;
+  if (said) nodes.unshift(h("p", { class: "quiet said" }, h("strong", {}, h("bdi", {}, said.speaker)), said.day ? ` · ${said.day}` : ""));
+  return nodes;
 }
 
 const headersOf = (rows) => [...new Set(rows.flatMap((row) => row.map((cell) => cell.header)))];
@@ -109,7 +115,7 @@ function table(rows) {
   const body = rows.length === 1 && headers.length > MOST_COLUMNS
     ? cells(rows[0]).map((cell, index) => h("tr", {}, head(headers[index], "row"), cell))
     : [h("tr", {}, headers.map((one) => head(one, "col"))), ...rows.map((row) => h("tr", {}, cells(row)))];
-  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows of a table" }, h("table", {}, h("tbody", {}, body)));
+  return scrolled("Rows of a table", h("table", {}, h("tbody", {}, body)));
 }
 
 function sides(answer, open) {
@@ -131,18 +137,19 @@ function factItem(answer, item, number, open) {
   const spans = answers ? [{ start: end - Array.from(value).length, end, name: "short" }] : [];
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title fact text", dir: "auto", onclick: () => open(number) }, marked(item.text, item.start, spans)),
-    h("p", { class: "quiet" }, h("bdi", {}, sourceName(item.source)), ` · hop ${item.hop}`));
+    h("p", { class: "quiet" }, "fact in ", h("bdi", {}, sourceName(item.source)), ` · step ${item.hop}`));
 }
 
-function evidenceItem(answer, item, number, open) {
+function evidenceItem(answer, item, number, name, open) {
   if (item.kind === "fact") return factItem(answer, item, number, open);
-  const { quote, unit } = places(answer, item);
-  const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
-  const title = shorten(item.title || sourceName(item.source), 120);
+  const { quote, unit, words } = places(answer, item);
+  const place = whereabouts(item);
+  const text = unit?.text ?? shorten(item.text, 240);
+  const told = place ? ` · ${shorten(place, 80)}` : "";
   return h("li", { class: "evidence" },
-    h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
-      h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
-    quote ? null : h("p", { class: "text", dir: "auto" }, unit?.text ?? shorten(item.text, 240)),
+    h("button", { type: "button", class: "title", "aria-label": `${name}${told}, step ${item.hop}: open`, onclick: () => open(number) },
+      h("bdi", {}, name), h("span", { class: "quiet" }, `${told} · step ${item.hop}`)),
+    quote ? null : h("div", { class: "text" }, structured(text, unit?.start ?? item.start, words)),
     item.copies.length ? h("p", { class: "quiet" }, `also in ${item.copies.map(copyName).join("; ")}`) : null);
 }
 
@@ -152,7 +159,8 @@ function copyName(copy) {
 
 /** A link to the graph around what the answer's facts are about. */
 function factsLink(answer) {
-  const facts = answer.evidence.filter((item) => item.kind === "fact").map((item) => item.text.split("\t"));
+  if (answer.shown !== "answer") return null;
+  const facts = answer.evidence.filter((item) => item.kind === "fact" && answer.carrying.includes(item.id)).map((item) => item.text.split("\t"));
   if (!facts.length) return null;
   const path = answer.kind === "facts" ? facts.slice(0, 12) : facts.slice(0, 1);
   return h("p", {}, h("a", { href: `#/facts?${new URLSearchParams({ entity: path[0][0], path: answer.kind === "facts" ? JSON.stringify(path) : "" })}` },
@@ -168,30 +176,27 @@ function distinct(evidence) {
   });
 }
 
-/** Shows an answer in place of the one before. */
-export function show(given) {
+/** Puts an answer into its place. */
+export function fill(place, given) {
   const answer = { ...given, evidence: distinct(given.evidence) };
+  const items = [];
   const opener = (number) => {
     const item = answer.evidence[number];
     if (!item) return;
     const { span, words } = places(answer, item);
-    const button = document.querySelectorAll(".evidence > button")[number];
-    const current = document.querySelector(".evidence[aria-current]");
-    current?.removeAttribute("aria-current");
-    button?.parentElement.setAttribute("aria-current", "true");
-    reader.open(item.source, span, words, button, { place: item.place });
+    document.querySelector(".evidence[aria-current]")?.removeAttribute("aria-current");
+    items[number].setAttribute("aria-current", "true");
+    reader.open(item.source, span, words, items[number].querySelector("button"), { place: item.place });
   };
-  const openUnit = (source, span, words, from) => reader.open(source, span, words, from);
+  const names = distinctNames(answer.evidence.map((item) => item.title || sourceName(item.source)), 100);
+  items.push(...answer.evidence.map((item, index) => evidenceItem(answer, item, index, names[index], opener)));
   const title = headline(answer);
   const texts = answer.contradiction && answer.quotes.length > 1 ? sides(answer, opener) : quotations(answer, opener);
   const plain = !answer.quotes.length && !title ? answer.answer : null;
-  const list = h("ol", { class: "plain list" },
-    answer.evidence.map((item, index) => evidenceItem(answer, item, index, opener)));
-  const items = [...list.children];
   const weak = items.filter((_, index) => !answer.carrying.includes(answer.evidence[index].id));
   const strong = items.filter((item) => !weak.includes(item));
   weak.forEach((item) => item.classList.add("weak"));
-  const shown = new Set(strong.slice(0, SHOWN));
+  const shown = new Set(strong.slice(0, answer.abstained ? NEAREST : SHOWN));
   const hidden = items.filter((item) => !shown.has(item));
   hidden.forEach((item) => (item.hidden = true));
   const more = hidden.length
@@ -201,31 +206,42 @@ export function show(given) {
         event.currentTarget.remove();
       } }, `${hidden.length} more${hidden.every((item) => weak.includes(item)) ? " of less weight" : ""}`)
     : null;
-  const details = found(given, openUnit);
-  byId("answer").replaceChildren(
-    h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
-      title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
-      answer.shown === "passage" ? h("p", { class: "quiet" }, "Not sure; this may answer:") : null,
-      h("div", { class: title || answer.shown === "passage" ? "quotes" : "quotes large" }, before(answer), texts, plain ? h("p", { class: "text" }, plain) : null),
-      answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
-      answer.hops.length || !answer.abstained ? h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
-        h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)) : null,
-      answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
-      answer.notes.map((note) => h("p", { class: "quiet" }, note)),
-      strong.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence")
-        : answer.answer === null ? h("p", {}, "Nothing similar is stored.") : null,
-      list, more, factsLink(answer), details),
-  );
-  announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);
+  const unsure = answer.shown === "passage";
+  place.className = `answer ${sureness(answer)}`;
+  place.replaceChildren(...[
+    title ? h("p", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
+    unsure ? h("p", { class: "quiet" }, "Not sure; this may answer:") : null,
+    h("div", { class: title || unsure ? "quotes text" : "quotes text large" }, before(answer), texts, plain ? h("p", {}, plain) : null),
+    answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
+    answer.hops.length || !answer.abstained ? h("p", { class: "quiet meta" }, confidence(answer), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)) : null,
+    answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
+    ...answer.notes.map((note) => h("p", { class: "quiet" }, note)),
+    strong.length ? h("h3", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence")
+      : answer.answer === null ? h("p", {}, "Nothing similar is stored.") : null,
+    h("ol", { class: "plain list" }, items), more, factsLink(answer),
+    found(answer, (source, span, words, from) => reader.open(source, span, words, from)),
+  ].filter(Boolean));
+  const certain = answer.confidence === null || answer.abstained ? "" : `${Math.round(100 * answer.confidence)} percent confident. `;
+  announce(`${title ?? `${unsure ? "Not sure; this may answer: " : ""}${answer.answer}`}. ${certain}${count(answer.evidence.length, "piece")} of evidence.`);
 }
 
 /** Moves the focus to the next (1) or previous (-1) piece of evidence; an open source follows. */
 export function move(step) {
-  const buttons = [...document.querySelectorAll(".evidence:not([hidden]) > button")];
-  if (!buttons.length) return;
-  const focused = buttons.indexOf(document.activeElement);
-  const current = focused >= 0 ? focused : buttons.findIndex((one) => one.parentElement.hasAttribute("aria-current"));
-  const next = current < 0 ? (step > 0 ? 0 : buttons.length - 1) : Math.max(0, Math.min(buttons.length - 1, current + step));
-  buttons[next].focus();
-  buttons[next].scrollIntoView({ block: "nearest" });
+  const all = [...document.querySelectorAll(".evidence:not([hidden]) > button")];
+  if (!all.length) return;
+  const focused = all.indexOf(document.activeElement);
+  const current = focused >= 0 ? focused : all.findIndex((one) => one.parentElement.hasAttribute("aria-current"));
+  const turn = all.findIndex((one) => one.closest("[data-current]"));
+  const next = current < 0 ? (step > 0 ? Math.max(0, turn) : all.length - 1) : Math.max(0, Math.min(all.length - 1, current + step));
+  all[next].focus();
+  all[next].scrollIntoView({ block: "nearest" });
+}
+
+/** Opens or folds how the current answer was found. */
+export function toggleFound() {
+  const details = byId("thread").querySelector("[data-current] .how") ?? byId("thread").querySelector(".how");
+  if (!details) return;
+  details.open = !details.open;
+  details.querySelector("summary").focus();
+  details.scrollIntoView({ block: "nearest" });
 }

@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 
 const TOKEN = "memnet.token";
 
-/** What the memory is asked in; empty: all namespaces, or the default one to write in. */
+/** The collection that is asked; empty: all of them, or the default one to write in. */
 export const namespace = () => byId("namespace").value.trim() || undefined;
 
 /** The address of a source; its id may hold slashes. */
@@ -21,22 +21,22 @@ function headers(more) {
   return { ...more, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
 }
 
+let asking = null; // what all requests that lack the token wait for
+
 /** Waits for a token from the user. */
 function askToken() {
-  const dialog = byId("token-dialog");
-  if (!dialog.open) dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener(
-      "close",
-      () => {
-        const token = byId("token").value.trim();
-        byId("token").value = "";
-        if (token) sessionStorage.setItem(TOKEN, token);
-        resolve(Boolean(token));
-      },
-      { once: true },
-    );
+  asking ??= new Promise((resolve) => {
+    const dialog = byId("token-dialog");
+    dialog.addEventListener("close", () => {
+      const token = byId("token").value.trim();
+      byId("token").value = "";
+      if (token) sessionStorage.setItem(TOKEN, token);
+      asking = null;
+      resolve(Boolean(token));
+    }, { once: true });
+    dialog.showModal();
   });
+  return asking;
 }
 
 function message(text, status) {
@@ -103,10 +103,10 @@ export async function ask(body, onHop, signal) {
   }
 }
 
-/** Sends files; calls `onProgress` with the share that was sent, 0..1. */
+/** Sends files, each with its path in the folder that was chosen; calls `onProgress` with the share that was sent, 0..1. */
 export function upload(files, onProgress) {
   const form = new FormData();
-  for (const file of files) form.append("files", file, file.name);
+  for (const { file, path } of files) form.append("files", file, path);
   if (namespace()) form.append("namespace", namespace());
   return new Promise((resolve, reject) => {
     const sent = new XMLHttpRequest();

@@ -2,14 +2,16 @@
 
 import * as answer from "./answer.js";
 import { request } from "./api.js";
-import * as ask from "./ask.js";
 import { byId, count } from "./dom.js";
 import * as facts from "./facts.js";
+import * as files from "./files.js";
 import * as reader from "./reader.js";
+import * as remembered from "./remembered.js";
 import * as sources from "./sources.js";
-import * as told from "./told.js";
+import * as thread from "./thread.js";
+import * as welcome from "./welcome.js";
 
-const VIEWS = { ask: "Ask", sources: "Sources", told: "Told", facts: "Facts" };
+const VIEWS = { ask: "Ask", sources: "Sources", remembered: "Remembered", facts: "Facts" };
 const NAMESPACE = "memnet.namespace";
 const SINGLE_KEYS = "memnet.single-keys";
 
@@ -23,37 +25,35 @@ function readPath(text) {
   }
 }
 
+/** The view that the address names, and its values. */
+function address() {
+  const [name, ...query] = location.hash.replace(/^#\//, "").split("?");
+  return [Object.hasOwn(VIEWS, name) ? name : "ask", new URLSearchParams(query.join("?"))];
+}
+
 /** Shows the view that the address names. */
 function route(event) {
-  const [name, query] = location.hash.replace(/^#\//, "").split("?");
-  const view = Object.hasOwn(VIEWS, name) ? name : "ask";
+  const [view, values] = address();
   for (const id of Object.keys(VIEWS)) byId(id).hidden = id !== view;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#/${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = view === "ask" ? "memnet" : `${VIEWS[view]} · memnet`;
+  document.title = `${VIEWS[view]} · memnet`;
   reader.close();
+  if (view !== "ask") welcome.stopExamples();
+  if (view === "ask") thread.show(values);
   if (view === "sources") sources.list();
-  if (view === "told") told.list();
-  const values = new URLSearchParams(query);
+  if (view === "remembered") remembered.list();
   if (view === "facts") {
     if (values.get("entity")) facts.show(values.get("entity"), readPath(values.get("path")));
     else facts.invite();
   }
-  if (event) byId("main").focus({ preventScroll: true });
-  if (view === "ask" && matchMedia("(hover: hover)").matches) byId("question").focus();
+  if (event && !values.get("q")) byId("main").focus({ preventScroll: true });
+  if (view === "ask" && !values.get("q") && matchMedia("(hover: hover)").matches) byId("question").focus();
 }
 
 const writes = (target) => target instanceof Element && target.closest("input, textarea, select, dialog");
-
-function toggleFound() {
-  const details = byId("found");
-  if (!details) return;
-  details.open = !details.open;
-  details.querySelector("summary").focus();
-  details.scrollIntoView({ block: "nearest" });
-}
 
 const KEYS = {
   "/": () => {
@@ -64,18 +64,24 @@ const KEYS = {
     });
   },
   "?": () => byId("keys").showModal(),
+  n: () => (location.hash = "#/ask"),
   j: () => answer.move(1),
   k: () => answer.move(-1),
-  h: toggleFound,
+  h: answer.toggleFound,
   ...Object.fromEntries(Object.keys(VIEWS).map((view, index) => [index + 1, () => (location.hash = `#/${view}`)])),
 };
 
+/** Escape stops a question and gives it back, closes the source, gives the last question back, leaves the field. */
+function escape(event) {
+  if (document.querySelector("dialog[open]")) return;
+  if (thread.stop()) byId("question").focus();
+  else if (reader.isOpen()) reader.close();
+  else if (event.target === byId("question") && thread.giveBack()) return;
+  else if (writes(event.target)) event.target.blur();
+}
+
 function onKey(event) {
-  if (event.key === "Escape" && !document.querySelector("dialog[open]")) {
-    if (reader.isOpen()) reader.close();
-    else if (writes(event.target)) event.target.blur();
-    return;
-  }
+  if (event.key === "Escape") return escape(event);
   if (event.ctrlKey || event.metaKey || event.altKey || writes(event.target) || !byId("single-keys").checked) return;
   if (!Object.hasOwn(KEYS, event.key)) return;
   event.preventDefault();
@@ -85,7 +91,8 @@ function onKey(event) {
 async function showInfo() {
   try {
     const info = await request("GET", "/info");
-    byId("info").textContent = `${count(info.slots, "slot")} of ${count(info.sources, "source")} in ${info.path}`;
+    const parts = [[info.documents, "document"], [info.facts, "fact"]].filter(([number]) => number).map(([number, noun]) => count(number, noun));
+    byId("info").textContent = `${parts.join(" and ") || "Nothing stored"} in ${info.path}`;
   } catch (error) {
     byId("info").textContent = error.message;
   }
@@ -106,11 +113,15 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   byId("main").focus();
 });
 
-ask.start();
-sources.start(() => {
-  if (byId("sources").hidden) location.hash = "#/sources";
+thread.start();
+sources.start();
+files.start(() => {
+  thread.outdated();
+  showInfo();
+  const [view, values] = address();
+  if (view !== "ask" || !values.get("q")) route();
 });
-told.start();
+remembered.start();
 facts.start();
 addEventListener("keydown", onKey);
 addEventListener("hashchange", route);

@@ -34,15 +34,89 @@ export function shorten(text, length) {
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
 }
 
-/** A source id as people know it: the last parts of a path. */
-export function sourceName(id) {
-  const parts = id.split(/[\\/]/);
-  return shorten(parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : id, 120);
+const UPLOADED = /[\\/]uploads[\\/](?:default|[0-9a-f]{32})[\\/](?=.)/;
+
+/** The path of an upload in its folder; null of any other source. */
+export function uploadName(id) {
+  const found = id.match(UPLOADED);
+  return found && id.slice(found.index + found[0].length);
 }
 
-/** "1 source", "2 sources". */
-export const count = (number, noun) =>
-  `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+/** A source id as people know it: the last parts of a path. */
+export function sourceName(id) {
+  const parts = (uploadName(id) ?? id).split(/[\\/]/);
+  return shorten(parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : parts.join("/"), 120);
+}
+
+/** The beginning that texts have in common, up to a word. */
+function common(one, other) {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return one.slice(0, at).search(/[^\s/>·]*$/);
+}
+
+/** Names cut to a length; those that would then be equal are cut where they differ. */
+export function distinctNames(names, length) {
+  const cut = names.map((name) => shorten(name, length));
+  return names.map((whole, index) => {
+    const name = whole.slice(0, 1000);
+    const rivals = names.filter((other, place) => other !== whole && cut[place] === cut[index]);
+    if (!rivals.length) return cut[index];
+    const head = Math.floor(length / 3);
+    const from = Math.min(...rivals.map((other) => common(name, other.slice(0, 1000))));
+    return `${shorten(name, head)} ${shorten(name.slice(from), length - head)}`;
+  });
+}
+
+/** "2025-03-04", with or without a time, as people write it; null for no day. */
+export function dayName(text) {
+  const [, day] = String(text ?? "").match(/^(\d{4}-\d{2}-\d{2})(?:[T ]|$)/) ?? [];
+  const date = new Date(`${day}T00:00:00Z`);
+  if (!day || Number.isNaN(date.getTime())) return null;
+  return date.toLocaleDateString("en-GB", { year: "numeric", month: "short", day: "numeric", timeZone: "UTC" });
+}
+
+/** Who said a piece of evidence, and when, where it is a message: {speaker, day}; else null. */
+export function saidBy(item) {
+  const [, day, speaker] = item?.place?.match(/^(\d{4}-\d{2}-\d{2}\S*(?: \d{1,2}:\d{2}\S*)?) (\S.*)$/) ?? [];
+  if (speaker) return { speaker, day: dayName(day) };
+  const { speaker: named, time } = item?.metadata ?? {};
+  return typeof named === "string" && named ? { speaker: named, day: dayName(time) ?? (time ? String(time) : null) } : null;
+}
+
+/** Where a piece of evidence stands, besides its title: its place, or who said it and when. */
+export function whereabouts(item) {
+  const said = saidBy(item);
+  if (said) return [said.speaker, said.day].filter(Boolean).join(", ");
+  if (!item.place || item.place === item.title) return "";
+  return item.place.startsWith(`${item.title} > `) ? item.place.slice(item.title.length + 3) : item.place;
+}
+
+/** What a source's dates say, in a line: "4 Mar 2025", "12 Mar 2025 to 13 Mar 2025"; null without. */
+export function datesOf(metadata) {
+  const { date, time, first, last } = metadata ?? {};
+  if (first && last && dayName(first)) return first === last ? dayName(first) : `${dayName(first)} to ${dayName(last) ?? last}`;
+  return dayName(date) ?? dayName(time);
+}
+
+const TYPES = {
+  pdf: "PDF", md: "Markdown", markdown: "Markdown", docx: "Word", doc: "Word", pptx: "slides", xlsx: "Excel", ods: "sheet", odt: "text",
+  csv: "table", tsv: "table", html: "web page", htm: "web page", eml: "e-mail", mbox: "e-mail", msg: "e-mail", epub: "book", ipynb: "notebook",
+  txt: "text", ics: "calendar", vcf: "contacts", srt: "subtitles", vtt: "subtitles", png: "picture", jpg: "picture", jpeg: "picture", tiff: "picture", webp: "picture",
+};
+const KINDS = { facts: "facts", statement: "remembered", story: "story" };
+
+/** What people call the kind of a source: "PDF", "e-mail", "facts". */
+export function kindOf(source) {
+  const metadata = source.metadata ?? {};
+  if (KINDS[source.kind]) return KINDS[source.kind];
+  if (metadata.participants) return "chat";
+  if (metadata.speaker) return "message";
+  return TYPES[(source.origin ?? "").split(".").at(-1).toLowerCase()] ?? "document";
+}
+
+/** "1 source", "2 sources"; "2 entries" where the plural is given. */
+export const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
 /** A fact's text, whose parts are separated by tabs. */
 export const factText = (text) => text.split("\t").join(" · ");
@@ -68,8 +142,9 @@ export function codePoints(text) {
  * @param {string} text
  * @param {number} start offset of the text in its source, in code points
  * @param {{start: number, end: number, name: string, weight?: number}[]} spans in the source
+ * @param {string} tab what stands for a tab, which separates the parts of a fact
  */
-export function marked(text, start, spans) {
+export function marked(text, start, spans, tab = "\u2002·\u2002") {
   const unit = codePoints(text);
   const inside = spans
     .map((span) => ({ ...span, first: unit(span.start - start), last: unit(span.end - start) }))
@@ -80,7 +155,7 @@ export function marked(text, start, spans) {
   return sorted.slice(1).map((last, index) => {
     const first = sorted[index];
     const over = inside.filter((span) => span.first <= first && span.last >= last);
-    const piece = text.slice(first, last).replaceAll("\t", "\u2002·\u2002");
+    const piece = text.slice(first, last).replaceAll("\t", tab);
     if (!over.length) return piece;
     const weight = Math.max(0, ...over.map((span) => span.weight ?? 0));
     return h(

@@ -36,30 +36,50 @@ function readGraph(found, path) {
   return { labels, edges };
 }
 
-/** Each node's side (-1, 1), column and parent, breadth first from the entity. */
+/**
+ * Each node's side (-1, 1), column and parent, breadth first from the entity; facts between a node
+ * and its parent are its edges, and all others are given beside the nodes.
+ */
 function placeNodes({ labels, edges }, root, oneSided) {
-  const nodes = new Map([[root, { id: root, side: 0, depth: 0, children: [] }]]);
-  const queue = [root];
-  while (queue.length) {
-    const id = queue.shift();
-    const node = nodes.get(id);
-    for (const edge of edges) {
-      if (edge.source !== id && edge.target !== id) continue;
-      const outward = edge.source === id;
-      const other = outward ? edge.target : edge.source;
-      if (nodes.has(other)) continue;
-      const side = node.side || (oneSided || outward ? 1 : -1);
-      nodes.set(other, { id: other, side, depth: node.depth + 1, children: [], parent: node, edge, outward });
-      node.children.push(nodes.get(other));
-      queue.push(other);
+  const nodes = new Map();
+  const crossing = [];
+  const add = (id, parent, outward) => {
+    const side = parent ? parent.side || (oneSided || outward ? 1 : -1) : 0;
+    const node = { id, side, depth: parent ? parent.depth + 1 : 0, children: [], parent, edges: [], label: labels.get(id) ?? String(id) };
+    nodes.set(id, node);
+    parent?.children.push(node);
+    return node;
+  };
+  const queue = [add(root)];
+  const visit = () => {
+    while (queue.length) {
+      const node = queue.shift();
+      for (const { source, target } of edges) {
+        const other = source === node.id ? target : target === node.id ? source : null;
+        if (other !== null && !nodes.has(other)) queue.push(add(other, node, source === node.id));
+      }
+    }
+  };
+  visit();
+  for (const { source } of edges) { // what nothing leads to from the entity, such as the end of an answer's path
+    if (!nodes.has(source)) {
+      queue.push(add(source, nodes.get(root), true));
+      visit();
     }
   }
-  for (const node of nodes.values()) {
-    node.label = labels.get(node.id) ?? String(node.id);
-    node.children.sort((a, b) => a.edge.relation.localeCompare(b.edge.relation));
+  for (const edge of edges) {
+    const [source, target] = [nodes.get(edge.source), nodes.get(edge.target)];
+    if (target.parent === source && target !== source) target.edges.push({ ...edge, outward: true });
+    else if (source.parent === target) source.edges.push({ ...edge, outward: false });
+    else crossing.push({ ...edge, source, target });
   }
-  return nodes;
+  for (const node of nodes.values()) node.children.sort((a, b) => relations(a).localeCompare(relations(b)));
+  return { nodes, crossing };
 }
+
+/** What a node is to its parent: the relations of all facts between them. */
+const relations = (node) => [...new Set(node.edges.map((one) => one.relation))].join(", ");
+const onPath = (node) => node.edges.some((one) => one.path);
 
 /** Rows for the leaves of each side, parents beside the middle of their children. */
 function layOut(nodes, root, width, oneSided) {
@@ -117,20 +137,38 @@ const arrow = (id) =>
   s("marker", { id, class: id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" },
     s("path", { d: "M0 1L7 4L0 7z" }));
 
+/** The line between a node and its parent, with a head for each direction that a fact has. */
 function edge(node) {
+  if (!node.edges.length) return null;
   const from = node.parent.side ? node.parent.far : node.parent.exits[node.side];
-  const head = `url(#${node.edge.path ? "path" : "arrow"})`;
+  const head = `url(#${onPath(node) ? "path" : "arrow"})`;
+  const leads = (outward) => (node.edges.some((one) => one.outward === outward) ? head : undefined);
   return s("path", {
-    class: node.edge.path ? "edge path" : "edge", d: curve(from, node.near),
-    "marker-end": node.outward ? head : undefined, "marker-start": node.outward ? undefined : head,
+    class: onPath(node) ? "edge path" : "edge", d: curve(from, node.near), "data-facts": node.edges.length,
+    "marker-end": leads(true), "marker-start": leads(false),
   });
 }
 
-/** What a node says: its fact, or the entity itself. */
+/** A fact between two nodes of which neither is the other's parent, or of a node and itself. */
+function crossEdge({ source, target, relation, path }) {
+  const [from, to] = [source.near ?? source.exits[target.side || 1], target.near ?? target.exits[source.side || 1]];
+  const bend = source === target ? 34 : 18 + Math.abs(to.y - from.y) / 4;
+  const out = (source.side || target.side || 1) * -bend;
+  const [y, last] = source === target ? [from.y - 14, to.y + 14] : [from.y, to.y];
+  const name = `crossing ${path ? "path" : ""}`;
+  return [
+    s("path", { class: `edge ${name}`, d: `M${from.x} ${from.y}C${from.x + out} ${y} ${to.x + out} ${last} ${to.x} ${to.y}`, "data-facts": 1, "marker-end": `url(#${path ? "path" : "arrow"})` }),
+    s("text", { class: `small halo ${name}`, x: (from.x + to.x) / 2 + out * 0.75, y: (from.y + to.y) / 2 + 4, "text-anchor": "middle", "aria-hidden": "true" }, shorten(relation, 24)),
+  ];
+}
+
+/** What a node says: its facts, or the entity itself. */
 function describe(node) {
-  if (!node.parent) return node.label;
-  const [subject, object] = node.outward ? [node.parent.label, node.label] : [node.label, node.parent.label];
-  return `${subject} ${node.edge.relation} ${object}`;
+  if (!node.edges.length) return node.label;
+  return node.edges.map((one) => {
+    const [subject, object] = one.outward ? [node.parent.label, node.label] : [node.label, node.parent.label];
+    return `${subject} ${one.relation} ${object}`;
+  }).join("; ");
 }
 
 function drawNode(node, anchor, choose) {
@@ -138,7 +176,7 @@ function drawNode(node, anchor, choose) {
   const left = { end: node.x - node.room, start: node.x, middle: node.x - node.room / 2 }[at];
   node.text = s("text", { x: node.x, y: node.y + 5, "text-anchor": at, "data-room": node.room }, node.label);
   return s("g", {
-    class: `node${node.parent ? "" : " root"}${node.edge?.path ? " path" : ""}`, tabindex: 0, role: "button", "aria-label": describe(node),
+    class: `node${node.parent ? "" : " root"}${onPath(node) ? " path" : ""}`, tabindex: 0, role: "button", "aria-label": describe(node),
     onclick: () => choose(node.label),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -153,13 +191,13 @@ function drawNode(node, anchor, choose) {
 /** The relation stands above its node, outside it: the node's name for screen readers holds it. */
 function drawRelation(node) {
   const at = node.side < 0 ? "end" : "start";
-  return s("text", { class: node.edge.path ? "small path" : "small", x: node.x, y: node.y - 10, "text-anchor": at, "data-room": node.room, "aria-hidden": "true" }, node.edge.relation);
+  return s("text", { class: onPath(node) ? "small path" : "small", x: node.x, y: node.y - 10, "text-anchor": at, "data-room": node.room, "aria-hidden": "true" }, relations(node));
 }
 
 /** Draws a graph into a container, as wide as that is. */
 function draw(container, graph, root, choose) {
   const oneSided = container.clientWidth < NARROW;
-  const nodes = placeNodes(graph, root, oneSided);
+  const { nodes, crossing } = placeNodes(graph, root, oneSided);
   const size = layOut(nodes, root, container.clientWidth, oneSided);
   const edges = s("g", {});
   const drawing = s("svg", { class: "graph", role: "group", "aria-label": `Facts around ${nodes.get(root).label}`, width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}` },
@@ -170,7 +208,8 @@ function draw(container, graph, root, choose) {
   fit(drawing);
   connect(nodes, size.anchor);
   const leading = [...nodes.values()].filter((node) => node.parent);
-  edges.append(...leading.filter((node) => !node.edge.path).map(edge), ...leading.filter((node) => node.edge.path).map(edge));
+  const lines = [...leading.filter((node) => !onPath(node)), ...leading.filter(onPath)].map(edge);
+  edges.append(...lines.filter(Boolean), ...crossing.flatMap(crossEdge));
 }
 
 function asList({ labels, edges }) {
@@ -196,7 +235,8 @@ export async function show(entity, path = []) {
     const graph = readGraph(found, path);
     const choose = (label) => (location.hash = `#/facts?${new URLSearchParams({ entity: label })}`);
     const container = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Graph" });
-    place.replaceChildren(container, asList(graph));
+    const full = found.nodes.length >= LIMIT ? h("p", { class: "quiet" }, `The ${LIMIT} nearest names are shown; choose one to see what is around it.`) : null;
+    place.replaceChildren(...[container, full, asList(graph)].filter(Boolean));
     draw(container, graph, root.id, choose);
     announce(`${count(graph.edges.length, "fact")} around ${root.label}`);
   } catch (error) {

@@ -1,7 +1,8 @@
 // A source, opened at a place: its text or, of a PDF file, the picture of its page.
 
 import { namespace, picture, request, sourcePath } from "./api.js";
-import { announce, byId, codePoints, failure, h, marked, shorten, sourceName } from "./dom.js";
+import { announce, byId, codePoints, datesOf, failure, h, kindOf, shorten, sourceName, whereabouts } from "./dom.js";
+import { structured } from "./text.js";
 
 const AROUND = 1500; // characters before and after the place
 const STEP = 4000; // characters that "earlier" and "later" add
@@ -52,8 +53,10 @@ export async function open(source, span, words, from, more = {}) {
     const part = await request("GET", sourcePath(source), { query: { ...query, start: first, end: asked.span[1] + AROUND } });
     if (opened !== asked) return;
     title.textContent = shorten(part.source.title || sourceName(source), 160);
+    const place = whereabouts({ place: more.place, title: part.source.title });
     about.replaceChildren(
-      ...[more.place && more.place !== part.source.title ? `${more.place} · ` : "", h("bdi", {}, sourceName(part.source.origin || source))].filter(Boolean));
+      [place, kindOf(part.source), place ? "" : datesOf(part.source.metadata)].filter(Boolean).map((one) => `${one} · `).join(""),
+      h("bdi", {}, sourceName(part.source.origin || source)));
     const asText = () => showText(body, asked, query, part);
     if (/\.pdf$/i.test(part.source.origin ?? "") && (await showPages(body, views, asked, query, asText))) return;
     if (opened === asked) asText();
@@ -67,7 +70,8 @@ export async function open(source, span, words, from, more = {}) {
 function showText(body, asked, query, part) {
   const [start, end] = asked.span;
   const spans = [{ start, end, name: "sentence" }, ...asked.words];
-  const text = h("div", { class: "text source", dir: "auto" }, marked(part.text, part.start, spans));
+  const known = { headings: part.headings, name: part.source.origin ?? part.source.id, speakers: part.source.metadata?.participants };
+  const text = h("div", { class: "text reading-text", dir: "auto" }, structured(part.text, part.start, spans, known));
   const more = async (first, last, button) => {
     button.disabled = true;
     try {
@@ -82,7 +86,7 @@ function showText(body, asked, query, part) {
   body.replaceChildren(
     ...[
       part.start > 0 ? button("Earlier", Math.max(0, part.start - STEP), part.end) : null,
-      h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Text of the source" }, text),
+      text,
       part.end < part.length ? button("Later", part.start, part.end + STEP) : null,
     ].filter(Boolean),
   );

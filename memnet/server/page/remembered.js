@@ -1,12 +1,14 @@
-// Telling: what a text changes, and statements with their history on a time line.
+// Remembering: what a text changes, and statements with their history on a time line.
 
 import { namespace, request } from "./api.js";
-import { outdated } from "./ask.js";
 import { announce, byId, failure, h, s, shorten } from "./dom.js";
+import { outdated } from "./thread.js";
 
 const DAY = 86400;
-const CHANGES = {
-  supersede: "superseded", correct: "corrected", end: "ended", contradict: "contradicted",
+const CHANGES = { supersede: "replaced", correct: "corrected", end: "ended", contradict: "contradicted" };
+const ACTIONS = {
+  add: "remembered", merge: "known already", supersede: "replaces", correct: "corrects", end: "ends", contradict: "contradicts",
+  erase: "forgotten", evict: "dropped",
 };
 let asked = 0;
 
@@ -23,7 +25,7 @@ function tickName(seconds) {
 
 function decision(one) {
   return h("li", { class: one.action },
-    h("p", {}, h("span", { class: "action" }, one.action), " ", h("bdi", { class: "text" }, one.text)),
+    h("p", {}, h("span", { class: "action" }, ACTIONS[one.action] ?? one.action), " ", h("bdi", { class: "text" }, one.text)),
     h("p", { class: "quiet" }, one.other_text && one.other_text !== one.text ? [h("bdi", {}, `“${shorten(one.other_text, 200)}”`), " · "] : null, one.reason));
 }
 
@@ -100,7 +102,7 @@ function track(one, range) {
 
 function held(one) {
   if (one.valid_until === null) return `since ${day(one.valid_from)}`;
-  if (one.valid_until <= one.valid_from) return `told ${day(one.valid_from)}, never held`;
+  if (one.valid_until <= one.valid_from) return `said ${day(one.valid_from)}, never held`;
   return `${day(one.valid_from)} to ${day(one.valid_until)}`;
 }
 
@@ -108,7 +110,7 @@ function statement(one, range) {
   const notes = [held(one)];
   if (one.certainty !== "is") notes.push({ was: "of the past", planned: "planned", maybe: "a guess" }[one.certainty]);
   if (one.speaker) notes.push(`said by ${one.speaker}`);
-  if (one.standing) notes.push("standing");
+  if (one.standing) notes.push("kept for good");
   const changed = one.changes.map(({ change, text }) =>
     h("p", { class: "quiet" }, CHANGES[change], text ? [" by ", h("bdi", {}, `“${shorten(text, 200)}”`)] : null));
   return h("li", { class: one.valid_until === null ? "statement" : "statement past" },
@@ -124,7 +126,7 @@ export async function list() {
     const { statements } = await request("GET", "/history", { query: { subject, namespace: namespace(), limit: 200 } });
     if (mine !== asked) return;
     if (!statements.length) {
-      byId("history").replaceChildren(h("p", { class: "quiet" }, subject ? `Nothing was told about “${shorten(subject, 80)}”.` : "Nothing was told yet."));
+      byId("history").replaceChildren(h("p", { class: "quiet" }, subject ? `Nothing is remembered about “${shorten(subject, 80)}”.` : "Nothing was told yet. What you tell replaces what it makes out of date; both stay on the time line."));
       return;
     }
     const range = extent(statements);
