@@ -20,11 +20,10 @@ from memnet import Engine
 from memnet.checkpoints import load_checkpoint
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import Story, parse_stories
-from memnet.stories.answers import answer_stories
-from memnet.stories.model import StoryModel, load_story_model, tokenize_story
+from memnet.stories.answers import answer_story
+from memnet.stories.network import StoryNetwork, load_story_model
+from memnet.stories.words import tokenize_story
 
-_BATCH = 64
-"""Stories answered together."""
 _ASKED = 200
 """Questions asked one by one through the store."""
 _FAILED = 0.05
@@ -45,11 +44,12 @@ def main() -> None:
     }
     folder = model_folder(options.model)
     model = load_story_model(folder)
-    errors, hops, questions, seconds = _batches(model, tasks)
+    arrays, description = load_checkpoint(folder, "model")
+    errors, hops, questions, seconds = _tasks(model, tasks)
     results = {
         "environment": environment(),
-        "trained": load_checkpoint(folder, "model")[1]["trained"],
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "trained": description["trained"],
+        "parameters": sum(array.size for array in arrays.values()),
         "errors": errors,
         "mean_error": float(np.mean(list(errors.values()))),
         "failed": sum(error > _FAILED for error in errors.values()),
@@ -61,8 +61,8 @@ def main() -> None:
     print(json.dumps(results, indent=1))
 
 
-def _batches(
-    model: StoryModel, tasks: dict[str, list[Story]]
+def _tasks(
+    model: StoryNetwork, tasks: dict[str, list[Story]]
 ) -> tuple[dict[str, float], dict[str, float], int, float]:
     """Error and mean hops of each task; how many questions were answered in how many seconds."""
     errors: dict[str, float] = {}
@@ -71,17 +71,14 @@ def _batches(
     for task, stories in tasks.items():
         right: list[bool] = []
         needed: list[float] = []
-        ordered = sorted(stories, key=lambda story: len(story.sentences))
-        for start in range(0, len(ordered), _BATCH):
-            batch = ordered[start : start + _BATCH]
+        for story in stories:
             started = time.perf_counter()
-            answers = answer_stories(model, [tokenize_story(story) for story in batch])
+            answers = answer_story(model, tokenize_story(story))
             seconds += time.perf_counter() - started
-            for story, given in zip(batch, answers, strict=True):
-                for question, answer in zip(story.questions, given, strict=True):
-                    right.append(answer.words == tuple(map(str.casefold, question.answers)))
-                    number = np.arange(1, len(answer.halting) + 1)
-                    needed.append(float(number @ answer.halting))
+            for question, answer in zip(story.questions, answers, strict=True):
+                right.append(answer.words == tuple(map(str.casefold, question.answers)))
+                number = np.arange(1, len(answer.halting) + 1)
+                needed.append(float(number @ answer.halting))
         errors[task] = 1 - float(np.mean(right))
         hops[task] = float(np.mean(needed))
         questions += len(right)

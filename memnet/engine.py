@@ -128,7 +128,7 @@ class Engine:
         # Custom readers do not load the statement network; remote readers only read documents.
         statements = None
         if reader == SPANS or is_remote(reader):
-            statements = LazyStatementReader(device=find_device(config.device))
+            statements = LazyStatementReader()
         self._told = StatementMemory(store, encoder.encode, config, parser, judge, statements)
         self._extractor = extractor
         self._encode_quick = find_quick(encoder)

@@ -11,10 +11,11 @@ from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.model import AnswerRule, FactModel, save_fact_model
+from memnet.facts.learner import new_fact_model, save_fact_model
+from memnet.facts.model import AnswerRule
 from memnet.storage import Scope
-from memnet.stories.layers import StoryModelConfig
-from memnet.stories.model import StoryModel, Vocabulary, save_story_model
+from memnet.stories.model import StoryModel, save_story_model
+from memnet.stories.words import StoryModelConfig, Vocabulary
 
 
 def engine_in(
@@ -58,7 +59,7 @@ def tiny_models(work: Path) -> tuple[Path, Path]:
         sizes = StoryModelConfig(width=8, heads=2, inner=8, hops=2, blocks=1, queries=2)
         save_story_model(story, StoryModel(words, sizes), {})
         small = FactModelConfig(width=8, heads=2, inner=8, hops=2)
-        model = FactModel(small, CheapEncoder.dimension, ["0" * 32, "1" * 32])
+        model = new_fact_model(small, CheapEncoder.dimension, ["0" * 32, "1" * 32])
         save_fact_model(facts, model, AnswerRule(0.5, 1.0, 3.0), {})
     return story, facts
 

@@ -27,7 +27,7 @@ from memnet.config import TellConfig
 from memnet.encoders import MiniLMEncoder
 from memnet.learning.evaluation import read_questions
 from memnet.stories.answers import evaluate_stories, read_story_questions
-from memnet.stories.model import load_story_model
+from memnet.stories.network import load_story_model
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40

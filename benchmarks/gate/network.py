@@ -14,7 +14,7 @@ from memnet.checkpoints import save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.gate import FEATURES, GATE, HIDDEN, KEPT
-from memnet.runtime.device import one_thread_each
+from memnet.learning.loop import using_threads
 
 _STEPS = 1500
 _BATCH = 512
@@ -132,7 +132,7 @@ def fit_gate(examples: Sequence[GateExample], seed: int = 0) -> dict[str, NDArra
     vectors = torch.from_numpy(np.stack([one.vector for one in examples]))
     mask = torch.tensor([[name in one.held for name in EXPERTS] for one in examples])
     target = torch.tensor([EXPERTS.index(one.expert) for one in examples])
-    with one_thread_each, torch.random.fork_rng(devices=[]):
+    with using_threads(1), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         scale = features.std(dim=0).clamp(min=0.05)
         network = GateNetwork(features.mean(dim=0), scale, vectors.shape[1]).train()

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from benchmarks.statements.network import StatementNetwork
 from memnet.reader.network import SpanNetwork
 from memnet.reader.spans import KINDS, MASKED_LOGIT
-from memnet.statements.network import StatementNetwork
 from memnet.statements.reading import FORMS, TEXT_SPLITS, TOKEN_SPLITS
 
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)

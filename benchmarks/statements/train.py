@@ -33,6 +33,7 @@ from benchmarks.statements.losses import (
     split_tensors,
     write_loss,
 )
+from benchmarks.statements.network import StatementNetwork, load_statement_network, score_statements
 from memnet.checkpoints.torch_modules import arrays_of
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import InputError
@@ -42,7 +43,6 @@ from memnet.reader.checkpoint import save_weights
 from memnet.reader.network import load_span_network
 from memnet.reader.spans import Packer
 from memnet.reader.training.examples import batches_by_length, padded
-from memnet.statements.network import StatementNetwork, load_statement_network, score_statements
 from memnet.statements.protocol import Label
 from memnet.statements.reading import STATEMENTS, StatementReader
 

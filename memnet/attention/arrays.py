@@ -1,7 +1,9 @@
-"""Attention of one query over NumPy arrays, for inference.
+"""Attention over NumPy arrays, for inference.
 
 Torch is not needed for it, whose import takes longer than an answer.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +24,19 @@ def cosines(query: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np
 def softmax(
     scores: NDArray[np.float32], mask: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
-    """Attention weights [K] float32 of scores [K] float32 of any finite size, by the softmax.
+    """Attention weights of scores [..., K] float32 of any finite size, by the softmax.
 
-    ``mask`` [K] bool is True where a slot may be attended to; None for all. The weights sum to one,
-    and are zeros where there is nothing to attend to.
+    ``mask``, of the shape of the scores or one that fits it, is True where a slot may be attended
+    to; None for all. Rows sum to one, and are zeros where there is nothing to attend to.
 
     Source: Bahdanau et al. 2015, equation 6.
     """
-    masked = scores if mask is None else np.where(mask, scores, -np.inf)
-    highest = masked.max(initial=-np.inf)
-    if highest == -np.inf:
-        return np.zeros_like(scores)
-    exponentials = np.exp(masked - highest)
-    weights: NDArray[np.float32] = exponentials / exponentials.sum()
+    masked = scores if mask is None else np.where(mask, scores, np.float32(-np.inf))
+    highest = masked.max(axis=-1, keepdims=True, initial=-np.inf)
+    exponentials = np.exp(masked - np.where(np.isneginf(highest), np.float32(0), highest))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    weights = np.zeros_like(scores)
+    np.divide(exponentials, total, out=weights, where=total > 0)
     return weights
 
 
@@ -58,3 +60,19 @@ def top_k_softmax(
     chosen = np.zeros(len(scores), np.bool_)
     chosen[order] = True
     return softmax(scores, chosen)
+
+
+def gelu(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each number times the share of the normal distribution that lies below it.
+
+    Source: Hendrycks and Gimpel 2016; the distribution by Abramowitz and Stegun 1964, 7.1.26, which
+    is right to 1.5e-7.
+    """
+    half = np.abs(values) * np.float32(math.sqrt(1 / 2))
+    near = np.reciprocal(1 + np.float32(0.3275911) * half)
+    tail = np.zeros_like(near)
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        tail = (tail + np.float32(factor)) * near
+    within = np.sign(values) * (1 - tail * np.exp(-half * half))
+    below: NDArray[np.float32] = ((1 + within) / 2).astype(np.float32)
+    return values * below

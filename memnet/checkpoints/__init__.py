@@ -10,15 +10,18 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from memnet.errors import InputError, ModelError
 from memnet.io import open_file, replace_file
+
+_Description = TypeVar("_Description", bound=BaseModel)
 
 MODEL = "model"  # Name of a trained model's checkpoint within its folder
 # The folders of the checkpoints that ship with memnet.
@@ -126,6 +129,35 @@ def check_shapes(
                 f"{_shown(shapes.get(name))}, expected {_shown(expected.get(name))}; train the "
                 "model again"
             )
+
+
+def parse_description(
+    kind: type[_Description], description: Mapping[str, Any], source: Path
+) -> _Description:
+    """The description of a checkpoint as a value; ModelError if it is not one of such a model."""
+    try:
+        return kind.model_validate(description)
+    except ValidationError as error:
+        raise ModelError(
+            f"{source / MODEL}.json does not describe a model ({' '.join(repr(error).split())}); "
+            "train it again"
+        ) from error
+
+
+def shapes_of(lines: str, sizes: Mapping[str, int]) -> dict[str, tuple[Any, ...]]:
+    """Shapes and dtypes for ``check_shapes`` from lines "KIND AXES NAME ...".
+
+    AXES are numbers or names of sizes between commas; a "layer" has a weight of these axes and a
+    bias of the first, a "tensor" is one array.
+    """
+    shapes: dict[str, tuple[Any, ...]] = {}
+    for line in filter(None, map(str.split, lines.splitlines())):
+        kind, axes, *names = line
+        shape = tuple(sizes[one] if one in sizes else int(one) for one in axes.split(",") if one)
+        for name in names:
+            parts = {".weight": shape, ".bias": shape[:1]} if kind == "layer" else {"": shape}
+            shapes |= {name + part: (one, np.float32) for part, one in parts.items()}
+    return shapes
 
 
 def _shown(shape_and_dtype: tuple[Any, ...] | None) -> str:

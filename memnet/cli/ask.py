@@ -216,9 +216,8 @@ def _ask_stories(
 ) -> "Evaluation":
     from memnet.errors import ModelError
     from memnet.experts.registry import STORIES, TEXT, model_folder
-    from memnet.runtime.device import find_device
     from memnet.stories.answers import evaluate_stories
-    from memnet.stories.model import load_story_model
+    from memnet.stories.network import load_story_model
 
     model = opening["model"] or STORIES
     if model == TEXT:
@@ -227,7 +226,6 @@ def _ask_stories(
             "give --model babi, or one that 'memnet train babi' made"
         )
     trained = load_story_model(model_folder(model))
-    trained.to(find_device(options.device_name(opening["device"])))
     with _progress(len(stories)) as bar:
         return evaluate_stories(trained, stories, hops=hops, on_answer=lambda: bar.update(1))
 

@@ -220,6 +220,7 @@ def open_engine(
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products are small
     from memnet.config import Config, IndexConfig, StoreConfig
     from memnet.engine import Engine
 

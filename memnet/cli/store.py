@@ -44,8 +44,9 @@ def show_source(source: "Source") -> None:
     """Print a line about a source."""
     title = f"  {text_line(source.title)}" if source.title else ""
     kept_apart = f"  (namespace {one_line(source.namespace)})" if source.namespace else ""
-    name = source_name(source.id)
-    click.echo(f"{source.kind:<9} {source.slots:>6}  {name}{title}{kept_apart}")
+    name, file = source_name(source.id), source.origin or source.id
+    within = "" if source.id.startswith(file) else f"  in {source_name(file)}"
+    click.echo(f"{source.kind:<9} {source.slots:>6}  {name}{title}{within}{kept_apart}")
 
 
 @click.command()

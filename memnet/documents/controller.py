@@ -1,6 +1,5 @@
 """The controller for documents: what each way of addressing is worth, and which links to follow."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import sigmoid, softmax
+from memnet.attention.arrays import gelu, sigmoid, softmax
 from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
@@ -231,25 +230,9 @@ def _corrected(
     )
     inputs = np.concatenate(((features - shift) / scale, *unscaled), axis=1)
     expanded = (inputs @ weight.T + bias).astype(np.float32, copy=False)
-    hidden = _gelu(expanded)
+    hidden = gelu(expanded)
     output: FloatArray = (hidden @ output_weight.T + output_bias)[:, 0]
     return output
-
-
-def _gelu(values: FloatArray) -> FloatArray:
-    """Each number times the share of the normal distribution that lies below it.
-
-    Source: Hendrycks and Gimpel 2016; the distribution by Abramowitz and Stegun 1964, 7.1.26, which
-    is right to 1.5e-7.
-    """
-    half = np.abs(values) * np.float32(math.sqrt(1 / 2))
-    near = np.reciprocal(1 + np.float32(0.3275911) * half)
-    tail = np.zeros_like(near)
-    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        tail = (tail + np.float32(factor)) * near
-    within = np.sign(values) * (1 - tail * np.exp(-half * half))
-    below: FloatArray = ((1 + within) / 2).astype(np.float32)
-    return values * below
 
 
 def _strongest(

@@ -1,18 +1,15 @@
 """BERT on this project's own Transformer encoder, as a sentence encoder."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
 from memnet.encoders.weights import internal_name, is_network_tensor
-from memnet.runtime.device import one_thread_each
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
@@ -53,7 +50,7 @@ class BertNetwork(nn.Module):
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
-        with one_thread_each, torch.inference_mode():
+        with torch.inference_mode():
             vectors: NDArray[np.float32] = self(self._on_device(token_ids)).cpu().numpy()
         return vectors
 
@@ -61,7 +58,7 @@ class BertNetwork(nn.Module):
         self, token_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """As ``embed``, with the token states [B, T, D] float32 that each vector is the mean of."""
-        with one_thread_each, torch.inference_mode():
+        with torch.inference_mode():
             states = self.tokens(self._on_device(token_ids))
             vectors = nn.functional.normalize(states.mean(dim=1), dim=-1)
             return vectors.cpu().numpy(), states.cpu().numpy()
@@ -72,7 +69,7 @@ class BertNetwork(nn.Module):
     @classmethod
     def load(cls, path: Path, device: str = "cpu") -> "BertNetwork":
         """Load a safetensors file, which stays memory-mapped where ``device`` is "cpu"."""
-        with WithoutInitialisation():
+        with torch.device("meta"):
             network = cls()
         network.load_state_dict(bert_tensors(path), assign=True)
         network.requires_grad_(False).to(device)
@@ -86,12 +83,3 @@ def bert_tensors(path: Path) -> dict[str, Tensor]:
         for name, tensor in load_file(path).items()
         if is_network_tensor(name)
     }
-
-
-class WithoutInitialisation(TorchFunctionMode):
-    """Leaves new parameters uninitialised: loaded weights replace them at once."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__module__", None) == "torch.nn.init":
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **(kwargs or {}))

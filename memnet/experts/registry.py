@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,16 +35,16 @@ from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
 from memnet.experts.stored import OwnedModels
+from memnet.facts.answers import FactAnswers
+from memnet.facts.model import AnswerRule, FactModel, fact_model_of
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.runtime.device import find_device
 from memnet.statements.answers import StatementAnswers
 from memnet.statements.loading import LazyStatementReader
 from memnet.storage import Encode, MemoryStore
-
-if TYPE_CHECKING:
-    from memnet.facts.model import AnswerRule, FactModel
-    from memnet.stories.model import StoryModel
+from memnet.stories.answers import StoryAnswers
+from memnet.stories.network import StoryNetwork, story_model_of
 
 TEXT = KIND  # Name of the shipped model for documents and facts, and kind of all such models
 # Name of the controller that knows nothing but the configuration's numbers, which is no folder.
@@ -188,12 +187,7 @@ def load_answerer(
     if isinstance(loaded, TextController):
         full = _full_vectors(encoder)
         return TextAnswers(store, encoder, loaded, reader, name, config, on_read, full=full)
-    # Models of facts and of stories are torch's, which takes a second to import.
-    from memnet.facts.answers import FactAnswers
-    from memnet.stories.answers import StoryAnswers
-
     if not isinstance(loaded, tuple):
-        loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, name, config.story)
     return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts, config.answer)
 
@@ -211,7 +205,7 @@ def load_experts(
     Without a reader of statements, these are read as passages are.
 
     A model that belongs to the store takes the place of the shipped one, if it fits; models of
-    facts and stories, which are torch's, are loaded at the first question for them.
+    facts and stories are loaded at the first question for them.
 
     Raises:
         ModelError: what ships with memnet is damaged.
@@ -272,7 +266,7 @@ def _text_model(folder: Path, hop: HopConfig) -> TextController:
 
 @lru_cache(maxsize=1)
 def story_words() -> frozenset[str]:
-    """The words that the shipped model of stories knows, by its description: without torch."""
+    """The words that the shipped model of stories knows, by its description."""
     _, description = load_checkpoint(model_folder(STORIES), MODEL)
     return frozenset(description["vocabulary"])
 
@@ -292,7 +286,7 @@ def model_folder(name: Name) -> Path:
 
 def load_model(
     folder: Path, hop: HopConfig
-) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
+) -> StoryNetwork | TextController | tuple[FactModel, AnswerRule]:
     """A model as it was saved, for inference; a fact model with the rule by which it answers.
 
     ModelError if the folder holds no whole one.
@@ -302,12 +296,8 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.model import story_model_of
-
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.model import fact_model_of
-
         return fact_model_of(folder, arrays, description)
     raise ModelError(
         f"{folder} holds a model of kind {kind!r}, expected {_STORY!r}, {_FACTS!r} or {TEXT!r}; "

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.config import AnswerConfig, FactConfig
 from memnet.encoders import TokenEncoder
@@ -22,12 +22,12 @@ from memnet.facts.model import (
     grouped_softmax,
 )
 from memnet.reader.passages import evidence_of
-from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
 # Share of the attention below which a chain is not shown as a reason, nor a hop shown at all.
 _MIN_SHOWN = 0.1
+_Weights: TypeAlias = NDArray[np.float32]
 _PROMISE = 0.5  # Confidence from which a value is shown as the answer, else the facts alone
 
 
@@ -48,22 +48,21 @@ class StoreGraph:
     scope: Scope
     numbers: Mapping[str, int]  # Numbers of the relations seen in training, by name
 
-    def outgoing(self, entities: Tensor) -> Outgoing:
+    def outgoing(self, entities: NDArray[np.int64]) -> Outgoing:
         """See ``FactGraph.outgoing``."""
-        rows = torch.from_numpy(self.store.facts.outgoing(entities.tolist(), self.scope))
-        entity, order = torch.sort(
-            torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
-        )
-        relations, relation = torch.unique(rows[order, 1], return_inverse=True)
+        rows = self.store.facts.outgoing(entities.tolist(), self.scope)
+        entity = np.searchsorted(entities, rows[:, 0])
+        order = np.argsort(entity, kind="stable")
+        relations, relation = np.unique(rows[order, 1], return_inverse=True)
         names, vectors = self.store.facts.relation_keys(relations.tolist())
-        numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
-        keys = RelationKeys(torch.from_numpy(vectors), numbers)
-        return Outgoing(entity, relation, rows[order, 2], relations, keys)
+        numbers = np.array([self.numbers.get(name, 0) for name in names], np.int64)
+        keys = RelationKeys(vectors, numbers)
+        return Outgoing(entity[order], relation, rows[order, 2], relations, keys)
 
-    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+    def facts(self, entities: NDArray[np.int64], relations: NDArray[np.int64]) -> Facts:
         """See ``FactGraph.facts``."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self.store.facts.follow(pairs, self.scope)).unbind(1))
+        return Facts(*self.store.facts.follow(pairs, self.scope).T)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class FactAnswers:
 
     store: MemoryStore
     encoder: TokenEncoder  # The one that the store was made with
-    model: FactModel  # In evaluation mode
+    model: FactModel
     rule: AnswerRule
     name: str  # Name of the model
     config: FactConfig
@@ -85,12 +84,12 @@ class FactAnswers:
         paths: list[list[_PathStep]] = []
         attended: list[list[tuple[int, float]]] = []
         slots: dict[int, Slot] = {}
-        with self.store.reading(), one_thread_each, torch.inference_mode():
+        with self.store.reading():
             linked = link(question, self.store.facts.subjects)
             batch = self._batch(linked)
             if batch is not None:
                 graph = StoreGraph(self.store, scope, self.model.relation_numbers())
-                scores, trace = self.model(batch, graph, self.config.budget, hops)
+                scores, trace = self.model.score(batch, graph, self.config.budget, hops)
                 importance = grouped_softmax(trace.importance, batch.question)
                 chosen = self._chosen(scores)
                 value_slots = _value_slots(trace, importance)
@@ -165,13 +164,14 @@ class FactAnswers:
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:
         """The entities that are answers, with their weights, best first."""
-        weights, order = torch.sort(scores.weight, descending=True, stable=True)
+        order = np.argsort(-scores.weight, kind="stable")
+        weights = scores.weight[order]
         kept = weights >= self.rule.threshold * weights[:1]
         entities = scores.entity[order][kept]
         return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
 
 
-def _value_slots(trace: HopTrace, importance: Tensor) -> dict[int, int]:
+def _value_slots(trace: HopTrace, importance: _Weights) -> dict[int, int]:
     """For each entity the slot of the fact that leads to it with the largest weight."""
     best: dict[int, tuple[float, int]] = {}
     for step in trace.steps:
@@ -184,11 +184,11 @@ def _value_slots(trace: HopTrace, importance: Tensor) -> dict[int, int]:
     return {entity: slot for entity, (_, slot) in best.items()}
 
 
-def _path(trace: HopTrace, importance: Tensor, entity: int, score: float) -> list[_PathStep]:
+def _path(trace: HopTrace, importance: _Weights, entity: int, score: float) -> list[_PathStep]:
     """The facts that lead to an answer, in each important chain, from its start on."""
     last_hops: dict[int, tuple[float, int]] = {}
     for hop, step in enumerate(trace.steps):
-        for index in (step.reached.entity == entity).nonzero().flatten().tolist():
+        for index in np.flatnonzero(step.reached.entity == entity).tolist():
             chain = int(step.reached.chain[index])
             weight = float(step.reached.weight[index] * step.halting[chain])
             if chain not in last_hops or weight > last_hops[chain][0]:
@@ -207,22 +207,22 @@ def _backwards(
     for hop in range(last_hop, -1, -1):
         facts = trace.steps[hop].facts
         leads_there = (facts.chain == chain) & (facts.object == entity)
-        best = int(facts.weight.masked_fill(~leads_there, -1.0).argmax())
+        best = int(np.where(leads_there, facts.weight, -1.0).argmax())
         yield _PathStep(int(facts.slot[best]), hop + 1, score, bool(facts.unseen[best]))
         entity = int(facts.subject[best])
 
 
-def _most_attended(step: HopStep, importance: Tensor, top_k: int) -> list[tuple[int, float]]:
+def _most_attended(step: HopStep, importance: _Weights, top_k: int) -> list[tuple[int, float]]:
     """Slots of the facts that a hop attended to most, with weights whose sum is at most 1.
 
     A fact counts by its chain's importance and by the probability that the chain had not halted.
     """
     weights = step.facts.weight * (importance * step.continuing)[step.facts.chain]
-    weights = weights / weights.sum().clamp(min=1.0)
+    weights = weights / max(1.0, weights.sum())
     if weights.sum() < _MIN_SHOWN:
         return []
-    found = torch.topk(weights, min(top_k, len(weights)))
-    return list(zip(step.facts.slot[found.indices].tolist(), found.values.tolist(), strict=True))
+    found = np.argsort(-weights, kind="stable")[:top_k]
+    return list(zip(step.facts.slot[found].tolist(), weights[found].tolist(), strict=True))
 
 
 def _evidence(

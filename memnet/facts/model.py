@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from torch import Tensor, nn
 
-from memnet.checkpoints import MODEL, save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of, load_module, parse_description
+from memnet.attention.either import Array, largest_of, library, sum_of, without_gradient
+from memnet.checkpoints import check_shapes, check_weights, parse_description
 from memnet.encoders import MENTION, TokenStates
 from memnet.facts.hops import (
     Entities,
@@ -20,6 +20,7 @@ from memnet.facts.hops import (
     FactModelConfig,
     HopTrace,
     MentionBatch,
+    controller_shapes,
     follow_facts,
     unique_pairs,
 )
@@ -27,6 +28,7 @@ from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.learning.logistic import log_odds, probability_of
 
 KIND = "facts"  # Kind of the model, as its description gives it
+PREFIX = "controller."  # Of the names of weights in a checkpoint
 # Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but one
 # that leads nowhere must not rule out everything.
 _UNREACHED = 1e-3
@@ -74,42 +76,37 @@ class FactBatch(NamedTuple):
 
     mentions: MentionBatch
     start: Entities
-    question: Tensor  # [C] int64, rising: the question of each chain
+    question: Array  # [C] int64, rising: the question of each chain
 
 
 class FactScores(NamedTuple):
     """The entities that the questions of a batch lead to, A in all."""
 
-    question: Tensor  # [A] int64, rising
-    entity: Tensor  # [A] int64, rising within a question
-    weight: Tensor  # [A] float32, 0..1
+    question: Array  # [A] int64, rising
+    entity: Array  # [A] int64, rising within a question
+    weight: Array  # [A] float32, 0..1
 
 
-class FactModel(nn.Module):
+@dataclass
+class FactModel:
     """Answers questions over facts.
 
     Each name in a question starts a chain of hops. The weight of an answer is the geometric mean of
     its weights in the chains, by the importance of their names: a conjunction.
     """
 
-    def __init__(
-        self, config: FactModelConfig, encoded: int, relations: Sequence[str],
-        common_names: frozenset[str] = frozenset(), unused_names: frozenset[str] = frozenset(),
-    ) -> None:  # fmt: skip
-        """Make a model with untrained weights; ``encoded`` is the width of an encoded token."""
-        super().__init__()
-        self.config = config
-        self.relations = tuple(relations)  # Seen in training; their numbers are 1, 2, ...
-        # Of many training questions, such as "director": also read as words.
-        self.common_names = common_names
-        self.unused_names = unused_names  # Led to no answer: they start no chain beside others
-        self.controller = FactController(config, encoded, len(relations))
+    config: FactModelConfig
+    controller: FactController
+    relations: tuple[str, ...]  # Seen in training; their numbers are 1, 2, ...
+    # Of many training questions, such as "director": also read as words.
+    common_names: frozenset[str] = frozenset()
+    unused_names: frozenset[str] = frozenset()  # Led to no answer: start no chain beside others
 
     def relation_numbers(self) -> dict[str, int]:
         """The number of each relation seen in training, by name."""
         return {name: number for number, name in enumerate(self.relations, start=1)}
 
-    def forward(
+    def score(
         self, batch: FactBatch, graph: FactGraph, budget: int, hops: int | None = None
     ) -> tuple[FactScores, HopTrace]:
         """Score the entities that facts lead to, of which a hop follows ``budget`` in one chain."""
@@ -153,49 +150,51 @@ def fact_batch(
     chains = [chain for question in questions for chain in question]
     states = [encoded[chain.text] for chain in chains]
     length = max(len(state.states) for state in states)
-    tokens = torch.zeros(len(chains), length, states[0].states.shape[1])
-    mask = torch.zeros(len(chains), length, dtype=torch.bool)
-    role = torch.zeros(len(chains), length, dtype=torch.int64)
-    distance = torch.arange(length).repeat(len(chains), 1)
+    tokens = np.zeros((len(chains), length, states[0].states.shape[1]), np.float32)
+    mask = np.zeros((len(chains), length), np.bool_)
+    role = np.zeros((len(chains), length), np.int64)
+    distance = np.tile(np.arange(length), (len(chains), 1))
     for row, (chain, state) in enumerate(zip(chains, states, strict=True)):
-        tokens[row, : len(state.states)] = torch.from_numpy(state.states)
+        tokens[row, : len(state.states)] = state.states
         mask[row, : len(state.states)] = True
         role[row, list(state.mentions)] = 2
         role[row, state.mentions[chain.own]] = 1
         distance[row] -= state.mentions[chain.own]
     start = [(row, *item) for row, chain in enumerate(chains) for item in chain.start.items()]
+    first, entity, weight = (np.array(column) for column in zip(*start, strict=True))
     question = [index for index, question in enumerate(questions) for _ in question]
     return FactBatch(
         MentionBatch(tokens, mask, role, distance),
-        Entities(*map(torch.tensor, zip(*start, strict=True))),
-        torch.tensor(question),
+        Entities(first, entity, weight.astype(np.float32)),
+        np.array(question),
     )
 
 
-def _scores(trace: HopTrace, question: Tensor) -> FactScores:
+def _scores(trace: HopTrace, question: Array) -> FactScores:
     """Join the hops of each chain, and the chains of each question."""
+    arrays = library(question)
     reached = [step.reached for step in trace.steps]
-    chain = torch.cat([part.chain for part in reached])
-    entity = torch.cat([part.entity for part in reached])
-    weight = torch.cat(
+    chain = arrays.concatenate([part.chain for part in reached])
+    entity = arrays.concatenate([part.entity for part in reached])
+    weight = arrays.concatenate(
         [part.weight * trace.halting[part.chain, hop] for hop, part in enumerate(reached)]
     )
     chain, entity, index = unique_pairs(chain, entity)
-    weight = torch.zeros(len(chain)).index_add(0, index, weight)
+    weight = sum_of(len(chain), index, weight)
     # Relative to a chain that does not reach the entity, which has no row for it here.
-    log_weight = (weight + _UNREACHED).log() - math.log(_UNREACHED)
+    log_weight = arrays.log(weight + _UNREACHED) - math.log(_UNREACHED)
     importance = grouped_softmax(trace.importance, question)
     asking, entity, index = unique_pairs(question[chain], entity)
-    total = torch.zeros(len(asking)).index_add(0, index, importance[chain] * log_weight)
-    return FactScores(asking, entity, total.exp() * _UNREACHED / (1 + _UNREACHED))
+    total = sum_of(len(asking), index, importance[chain] * log_weight)
+    return FactScores(asking, entity, arrays.exp(total) * _UNREACHED / (1 + _UNREACHED))
 
 
-def grouped_softmax(scores: Tensor, group: Tensor) -> Tensor:
+def grouped_softmax(scores: Array, group: Array) -> Array:
     """The softmax [C] of scores [C] within each group [C] of them."""
     groups = int(group.max()) + 1
-    largest = torch.full((groups,), -math.inf).scatter_reduce(0, group, scores.detach(), "amax")
-    weight = (scores - largest[group]).exp()
-    return weight / torch.zeros(groups).index_add(0, group, weight)[group]
+    largest = largest_of(groups, group, without_gradient(scores), -math.inf)
+    weight = library(scores).exp(scores - largest[group])
+    return weight / sum_of(groups, group, weight)[group]
 
 
 class _Description(BaseModel):
@@ -211,28 +210,17 @@ class _Description(BaseModel):
     rule: AnswerRule
 
 
-def save_fact_model(
-    folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
-) -> None:
-    """Save a fact model with JSON values about its training; ModelError if that can't be."""
-    description = {
-        "kind": KIND,
-        "config": model.config.model_dump(),
-        "encoded": model.controller.input.in_features,
-        "relations": model.relations,
-        "common_names": sorted(model.common_names),
-        "unused_names": sorted(model.unused_names),
-        "rule": {**rule._asdict(), "words": sorted(rule.words)},
-        "trained": dict(notes),
-    }
-    save_checkpoint(folder, MODEL, arrays_of(model.state_dict()), description)
-
-
 def fact_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> tuple[FactModel, AnswerRule]:
     """The fact model of the checkpoint in a folder, and its rule; ModelError if it is not one."""
     checked = parse_description(_Description, description, folder)
-    arguments = dict(checked)
-    rule: AnswerRule = arguments.pop("rule")
-    return load_module(lambda: FactModel(**arguments), arrays, folder), rule
+    shapes = controller_shapes(checked.config, checked.encoded, len(checked.relations))
+    check_shapes(arrays, {f"{PREFIX}{name}": one for name, one in shapes.items()}, folder)
+    check_weights(arrays, folder)
+    weights = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
+    model = FactModel(
+        checked.config, FactController(weights, checked.config), checked.relations,
+        checked.common_names, checked.unused_names,
+    )  # fmt: skip
+    return model, checked.rule

@@ -16,17 +16,18 @@ from torch import Tensor
 from memnet.encoders import TokenEncoder, TokenStates, token_encoder
 from memnet.errors import InputError
 from memnet.facts.hops import FactModelConfig, Facts, Outgoing, RelationKeys, expand_ranges
+from memnet.facts.learner import as_tensors, new_fact_model, save_fact_model
 from memnet.facts.linking import LinkedQuestion, asked_stems, link
 from memnet.facts.model import (
     KIND,
     LEAST,
     AnswerRule,
     Chain,
+    FactBatch,
     FactModel,
     FactScores,
     fact_batch,
     grouped_softmax,
-    save_fact_model,
 )
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.learning.evaluation import Question
@@ -223,7 +224,9 @@ def train_facts(
         save_fact_model(folder, task.model, task.rule, {**notes, **task.best._asdict()})
 
     with using_threads(memory.config.threads or None):
-        Training(task.model, task, config, folder, save, identity).run(on_epoch, on_progress)
+        Training(task.model.controller.learner, task, config, folder, save, identity).run(
+            on_epoch, on_progress
+        )
     if out is None:
         memory.store.models.share_rights(KIND)
     return task.best
@@ -244,7 +247,7 @@ class FactTask:
             for question in counted(train, "linking questions", on_progress)
         ]
         with seeded(seed):
-            self.model = FactModel(
+            self.model = new_fact_model(
                 FactModelConfig(), encoder.dimension, relations, common_names(linked)
             )
         linked += [link(question.question, store.facts.subjects) for question in dev]
@@ -282,8 +285,8 @@ class FactTask:
 
     def loss(self, examples: list[FactExample], _: float) -> Tensor:
         """Cross-entropy of what the hops reach and an equal share for each right answer."""
-        batch = fact_batch([example.chains for example in examples], self._encoded)
-        scores, _ = self.model(batch, self._graph, _BUDGET)
+        batch = self._batch(examples)
+        scores = self.model.score(batch, self._graph, _BUDGET)[0]
         return _cross_entropy(scores, [example.answers for example in examples])
 
     @torch.no_grad()
@@ -299,8 +302,8 @@ class FactTask:
         linked = [example for example in self._dev if example.chains]
         for start in range(0, len(linked), _BATCH_SIZE):
             examples = linked[start : start + _BATCH_SIZE]
-            batch = fact_batch([example.chains for example in examples], self._encoded)
-            scores, trace = self.model(batch, self._graph, _BUDGET)
+            batch = self._batch(examples)
+            scores, trace = self.model.score(batch, self._graph, _BUDGET)
             importance = grouped_softmax(trace.importance, batch.question)
             names = [chain.name for example in examples for chain in example.chains]
             for name, share in zip(names, importance.tolist(), strict=True):
@@ -330,6 +333,9 @@ class FactTask:
             hop_accuracy=sum(right_hops) / len(right_hops) if right_hops else None,
         )
         return {"dev": error}
+
+    def _batch(self, examples: Sequence[FactExample]) -> FactBatch:
+        return as_tensors(fact_batch([example.chains for example in examples], self._encoded))
 
     def state(self) -> dict[str, Any]:
         """The scores of the saved weights: a run may resume after its best epoch."""

@@ -3,8 +3,11 @@
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 _PENALTY = 1e-2  # On squared weights of standardised features
 _STEPS = 100
+_CONVERGED = 1e-9  # Largest change of a weight in the last step
 _MAX_LOGIT = 30.0
 
 
@@ -25,7 +28,7 @@ def weighted(weights: Iterable[float], features: Iterable[float]) -> float:
 
 
 def fit_logistic(features: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """Weights by logistic regression on standardised features, by L-BFGS.
+    """Weights by logistic regression on standardised features, by Newton's method.
 
     Args:
         features: of each case, the first of them 1.
@@ -34,28 +37,22 @@ def fit_logistic(features: Sequence[Sequence[float]], right: Sequence[float]) ->
     Returns:
         The weight of each feature as it is given.
     """
-    # Answers need no torch, whose import takes longer than one.
-    import torch
-    from torch import nn
-
-    given = torch.tensor(features, dtype=torch.float64)
-    wanted = torch.tensor(right, dtype=torch.float64)
-    std = given.std(dim=0).clamp(min=1e-6)
-    std[0] = 1.0
-    mean = given.mean(dim=0)
-    mean[0] = 0.0
-    weights = torch.zeros(given.shape[1], dtype=torch.float64, requires_grad=True)
+    given, wanted = np.array(features, np.float64), np.array(right, np.float64)
+    mean, std = given.mean(axis=0), given.std(axis=0, ddof=1).clip(min=1e-6)
+    mean[0], std[0] = 0.0, 1.0
     scaled = (given - mean) / std
-    optimizer = torch.optim.LBFGS([weights], max_iter=_STEPS, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        error = nn.functional.binary_cross_entropy_with_logits(scaled @ weights, wanted)
-        error = error + _PENALTY * (weights[1:] ** 2).sum()
-        error.backward()  # type: ignore[no-untyped-call]
-        return error
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    unscaled = weights.detach() / std
-    unscaled[0] = weights.detach()[0] - (mean / std * weights.detach()).sum()
-    return unscaled.tolist()
+    # Of the mean loss, to which the penalty on all weights but the first is added.
+    penalty = np.full(len(mean), 2 * _PENALTY)
+    penalty[0] = 1e-12
+    weights = np.zeros(len(mean))
+    for _ in range(_STEPS):
+        shares = 1 / (1 + np.exp(-(scaled @ weights).clip(-_MAX_LOGIT, _MAX_LOGIT)))
+        slope = scaled.T @ (shares - wanted) / len(wanted) + penalty * weights
+        curvature = (scaled.T * (shares * (1 - shares))) @ scaled / len(wanted) + np.diag(penalty)
+        step = np.linalg.solve(curvature, slope)
+        weights -= step
+        if np.abs(step).max() < _CONVERGED:
+            break
+    unscaled = weights / std
+    unscaled[0] = weights[0] - (mean / std * weights).sum()
+    return [float(weight) for weight in unscaled]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from memnet.checkpoints.torch_modules import arrays_of, tensors_of
-from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
+from memnet.encoders.bert import BertNetwork, bert_tensors
 from memnet.encoders.onnx_graph import dequantised
 from memnet.encoders.weights import internal_name, published_weights
 from memnet.reader.checkpoint import EMBEDDINGS, READER, NetworkKind, load_weights, save_weights
@@ -147,7 +147,7 @@ def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -
     for name, tensor in tensors_of(dequantised(load_weights(folder, kind))).items():
         own = name if name.partition(".")[0] in kind.heads else f"encoder.{internal_name(name)}"
         state.setdefault(own, tensor)
-    with WithoutInitialisation():
+    with torch.device("meta"):
         network = make()
     network.load_state_dict(state, assign=True)
     return network

@@ -17,7 +17,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import softmax
-from memnet.runtime.device import one_thread_each
 from memnet.text.english import Unit, units
 
 # Kinds of answers that the network tells apart; "none": the passages hold no answer.
@@ -303,7 +302,7 @@ class ExtractiveReader:
     def _scores(self, packs: Sequence[Pack]) -> list[SpanScores]:
         if self._threads > 1 and len(packs) == 1:
             return [self._network(*packs[0].inputs())]
-        with one_thread_each, ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(lambda pack: self._network(*pack.inputs()), packs))
 
 

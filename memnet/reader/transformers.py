@@ -10,7 +10,6 @@ import torch
 from memnet.encoders.hub import hub_name, local_model
 from memnet.errors import DependencyError, ModelError, first_line, install
 from memnet.reader.spans import Passage, Reading, Span, best_spans
-from memnet.runtime.device import one_thread_each
 
 # Tokens of a window, and those that two windows of a passage share.
 _WINDOW_TOKENS, _STRIDE = 384, 128
@@ -87,7 +86,7 @@ class NamedReader:
         )  # fmt: skip
         offsets = windows.pop("offset_mapping").tolist()
         windows.pop("overflow_to_sample_mapping")
-        with one_thread_each, torch.inference_mode():
+        with torch.inference_mode():
             output = self._model(**windows.to(self._model.device))
         spans: list[tuple[Span, float]] = []
         no_answer = float("inf")

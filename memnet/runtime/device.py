@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import DeviceError, install
-from memnet.runtime.process import SharedSetting
 
 CPU = "cpu"
 # Device files, one of which exists on Linux where a GPU has a driver.
@@ -133,24 +132,6 @@ def device_copier(device: str) -> Callable[[NDArray[np.float32]], DeviceVectors 
             return None
 
     return None if device == CPU else copy
-
-
-def _set_one_thread() -> int | None:
-    torch = sys.modules.get("torch")
-    # Not imported: there is nothing to set. Another thread may be in the middle of importing it.
-    if torch is None or not hasattr(torch, "set_num_threads"):
-        return None
-    before = int(torch.get_num_threads())
-    torch.set_num_threads(1)
-    return before
-
-
-# Context in which each torch operation runs on the thread that calls it. Batches then run in
-# parallel, a core each, rather than each on all cores: that is faster for batches of this size, and
-# no thread waits spinning for another.
-one_thread_each = SharedSetting(
-    _set_one_thread, lambda number: sys.modules["torch"].set_num_threads(number)
-)
 
 
 @lru_cache(maxsize=1)

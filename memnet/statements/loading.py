@@ -7,7 +7,6 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.weights import load_tokenizer
 from memnet.reader.checkpoint import HeadsOnnx, load_weights, span_model
 from memnet.reader.spans import Pack, Packer
-from memnet.runtime.device import CPU
 from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
 MAX_TOKENS = 384  # Max. tokens of a question with statements
@@ -16,10 +15,9 @@ MAX_TOKENS = 384  # Max. tokens of a question with statements
 class LazyStatementReader:
     """A statement reader, loaded when it is first needed. Thread-safe."""
 
-    def __init__(self, folder: Path | None = None, device: str = CPU) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         """Find the network; without a folder the shipped one, which may be left out."""
         self._folder = folder or SHIPPED / STATEMENTS.name
-        self._device = device
         self._lock = threading.Lock()
         self._loaded: StatementReader | None = None
 
@@ -32,18 +30,13 @@ class LazyStatementReader:
         """The reader; None where there is none. Errors as for ``load_statement_reader``."""
         with self._lock:
             if self._loaded is None and self.is_there:
-                self._loaded = load_statement_reader(self._folder, self._device)
+                self._loaded = load_statement_reader(self._folder)
             return self._loaded
 
 
-def load_statement_reader(folder: Path, device: str = CPU) -> StatementReader:
+def load_statement_reader(folder: Path) -> StatementReader:
     """A saved statement reader; arguments and errors as for ``reader.loading.load_reader``."""
     packer = Packer(load_tokenizer(), MAX_TOKENS)
-    if device != CPU:
-        from memnet.statements.network import load_statement_network, score_statements
-
-        network = load_statement_network(folder).eval().requires_grad_(False).to(device)
-        return StatementReader(lambda pack: score_statements(network, pack), packer)
     session = HeadsOnnx(span_model(load_weights(folder, STATEMENTS)))
 
     def score(pack: Pack) -> StatementScores:

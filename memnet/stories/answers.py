@@ -1,6 +1,5 @@
 """Answers about stories: of a model, of a store read as one story, and to questions in files."""
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -9,17 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from memnet.attention.arrays import softmax
 from memnet.config import LimitConfig, StoryConfig
 from memnet.errors import InputError
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
 from memnet.io import open_file, read_text
 from memnet.learning.evaluation import f1, percentiles
-from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.model import StoryModel, StoryWords, collate, tokenize, tokenize_story
+from memnet.stories.network import StoryNetwork
+from memnet.stories.words import StoryWords, tokenize, tokenize_story
 from memnet.text.english import sentences
 from memnet.types import Alignment, Answer, Candidate, Evaluation, Evidence, Hop, SlotWeight
 
@@ -36,35 +35,26 @@ class StoryAnswer:
     unknown: tuple[str, ...]  # Words of the question that are unseen in training
 
 
-@torch.no_grad()
-def answer_stories(
-    model: StoryModel, stories: Sequence[StoryWords], hops: int | None = None
-) -> list[list[StoryAnswer]]:
-    """Answer the questions of some stories in one batch: for each story a list."""
-    with one_thread_each:
-        batch = collate([model.encode(story) for story in stories])
-        decoded, trace = model(batch.to(model.device), hops=hops)
-    best = decoded.logits.log_softmax(dim=-1).max(dim=-1)
-    log_probabilities, ids = best.values.tolist(), best.indices.tolist()
-    attention = trace.weights.transpose(1, 2).cpu().numpy()
-    halting = trace.halting.transpose(1, 2).cpu().numpy()
-    alignments = decoded.alignments.cpu().numpy()
-    answers: list[list[StoryAnswer]] = []
-    for row, story in enumerate(stories):
-        count = len(story.sentences)
-        answers.append([])
-        for column, question in enumerate(story.questions):
-            words = model.vocabulary.decode(ids[row][column])
-            answers[-1].append(
-                StoryAnswer(
-                    words=tuple(words),
-                    probability=math.exp(sum(log_probabilities[row][column][: len(words) + 1])),
-                    attention=attention[row, column, :, :count],
-                    halting=halting[row, column],
-                    alignments=alignments[row, column, : len(words), :count],
-                    unknown=tuple(model.vocabulary.unknown(question)),
-                )
+def answer_story(
+    model: StoryNetwork, story: StoryWords, hops: int | None = None
+) -> list[StoryAnswer]:
+    """Answer the questions of a story."""
+    read = model.read_story(story, hops)
+    ids = read.logits[0].argmax(axis=-1)
+    probabilities = softmax(read.logits[0]).max(axis=-1)
+    answers: list[StoryAnswer] = []
+    for row, question in enumerate(story.questions):
+        words = model.vocabulary.decode(ids[row].tolist())
+        answers.append(
+            StoryAnswer(
+                words=tuple(words),
+                probability=float(probabilities[row, : len(words) + 1].prod()),
+                attention=read.weights[0, :, row],
+                halting=read.halting[0, :, row],
+                alignments=read.alignments[0, row, : len(words)],
+                unknown=tuple(model.vocabulary.unknown(question)),
             )
+        )
     return answers
 
 
@@ -82,7 +72,7 @@ class StoryAnswers:
     """
 
     store: MemoryStore
-    model: StoryModel  # In evaluation mode
+    model: StoryNetwork
     name: str  # Name of the model
     config: StoryConfig
 
@@ -99,7 +89,7 @@ class StoryAnswers:
         ][-limit:]
         words = [tokenize(sentence.text) for sentence in story]
         asked = StoryWords(words, [tokenize(question)], [len(story)])
-        answer = answer_stories(self.model, [asked], hops)[0][0]
+        answer = answer_story(self.model, asked, hops)[0]
         text = ",".join(answer.words)
         abstained = not story or bool(answer.unknown) or not text
         return Answer(
@@ -189,7 +179,7 @@ def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
 
 
 def evaluate_stories(
-    model: StoryModel,
+    model: StoryNetwork,
     stories: Sequence[Story],
     *,
     hops: int | None = None,
@@ -208,7 +198,7 @@ def evaluate_stories(
             continue
         started = time.perf_counter()
         words = tokenize_story(story)
-        (answers,) = answer_stories(model, [words], hops)
+        answers = answer_story(model, words, hops)
         elapsed.append((time.perf_counter() - started) * 1000)
         for right, answer in zip(words.answers, answers, strict=True):
             if right:

@@ -13,17 +13,7 @@ from torch import Tensor, nn
 from memnet.ingest.babi import Story
 from memnet.learning import OnProgress, no_progress
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
-from memnet.stories.layers import PADDING, StoryModelConfig
-from memnet.stories.model import (
-    UNKNOWN,
-    StoryIds,
-    StoryModel,
-    Vocabulary,
-    collate,
-    save_story_model,
-    story_words,
-    tokenize_story,
-)
+from memnet.stories.model import StoryIds, StoryModel, collate, save_story_model
 from memnet.stories.training_data import (
     BABI_NAMES,
     NameShuffler,
@@ -32,6 +22,14 @@ from memnet.stories.training_data import (
     TaskSampler,
     in_batches,
     read_name_groups,
+)
+from memnet.stories.words import (
+    PADDING,
+    UNKNOWN,
+    StoryModelConfig,
+    Vocabulary,
+    story_words,
+    tokenize_story,
 )
 
 # Share of the run before which every question makes all hops. Learned from the start, halting after
@@ -133,7 +131,7 @@ class StoryTask:
         for example in self._train:
             rows[example.task] += example.rows
         self._sampler = TaskSampler(rows)
-        self._shuffler = _name_shuffler(model.vocabulary, data) if renaming else None
+        self._shuffler = _name_shuffler(model.network.vocabulary, data) if renaming else None
 
     def batches(self, epoch: int) -> Iterator[list[StoryExample]]:
         """Stories of about one length together, the batches in a random order."""
@@ -152,21 +150,21 @@ class StoryTask:
         sentences = batch.sentences.masked_fill(hidden & (batch.sentences != PADDING), UNKNOWN)
         length = int((batch.answers != PADDING).any(dim=0).any(dim=0).sum())
         answers = batch.answers[..., :length]
-        decoded, trace = self._model(
+        read = self._model(
             batch._replace(sentences=sentences, answers=answers),
             teacher_forcing=True,
             may_halt=progress >= _HALTING_FROM,
         )
         is_question = batch.questions[..., 0] != PADDING
-        self._update_errors(examples, right_answers(decoded.logits, answers), is_question)
-        number = torch.arange(1, trace.halting.shape[1] + 1, device=answers.device)
-        hops = (trace.halting * number.view(1, -1, 1)).sum(dim=1)
+        self._update_errors(examples, right_answers(read.logits, answers), is_question)
+        number = torch.arange(1, read.halting.shape[1] + 1, device=answers.device)
+        hops = (read.halting * number.view(1, -1, 1)).sum(dim=1)
         word_loss: Tensor = nn.functional.cross_entropy(
-            decoded.logits.flatten(0, 2), answers.flatten(), ignore_index=PADDING
+            read.logits.flatten(0, 2), answers.flatten(), ignore_index=PADDING
         )
         loss: Tensor = word_loss + _HOP_LOSS * hops[is_question].mean()
         if self._supports:
-            loss = loss + _SUPPORT_LOSS * support_loss(trace.weights, examples)
+            loss = loss + _SUPPORT_LOSS * support_loss(read.weights, examples)
         return loss
 
     @torch.no_grad()
@@ -177,9 +175,9 @@ class StoryTask:
             right = count = 0
             for chosen in in_batches(examples):
                 batch = self._batch(chosen)
-                decoded, _ = self._model(batch)
+                logits = self._model(batch).logits
                 is_question = batch.questions[..., 0] != PADDING
-                right += int((right_answers(decoded.logits, batch.answers) & is_question).sum())
+                right += int((right_answers(logits, batch.answers) & is_question).sum())
                 count += int(is_question.sum())
             errors[task] = 1 - right / count
         return errors

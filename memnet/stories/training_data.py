@@ -11,7 +11,8 @@ from torch import Tensor
 
 from memnet.errors import InputError
 from memnet.ingest.babi import Story, parse_stories
-from memnet.stories.model import StoryIds, Vocabulary
+from memnet.stories.model import StoryIds
+from memnet.stories.words import Vocabulary
 
 BABI_NAMES = Path(__file__).with_name("babi_names.txt")  # The names of the bAbI tasks
 # Sentences and questions of a batch, padding included. It is the number of updates that counts:

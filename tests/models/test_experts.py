@@ -20,7 +20,8 @@ from memnet.errors import StoreError
 from memnet.experts import EXPERTS
 from memnet.experts.answers import MIN_WEIGHT, ExpertAnswers, Routed
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.model import AnswerRule, FactModel, save_fact_model
+from memnet.facts.learner import new_fact_model, save_fact_model
+from memnet.facts.model import AnswerRule
 from memnet.storage import EVERYWHERE
 from memnet.training import train_text
 from memnet.types import Candidate
@@ -45,7 +46,7 @@ def _save_facts(engine: Engine, encoder: str | None = None) -> None:
     torch.manual_seed(0)
     known = sorted(engine.store.contents.relations())
     config = FactModelConfig(width=8, heads=2, inner=8)
-    model = FactModel(config, engine.store.dimension, known)
+    model = new_fact_model(config, engine.store.dimension, known)
     notes = {"encoder": engine.store.fingerprint if encoder is None else encoder}
     save_fact_model(engine.store.models.folder("facts"), model, AnswerRule(0.0, 0.0, 9.0), notes)
 

@@ -10,14 +10,11 @@ import torch
 
 from memnet import Config, Engine
 from memnet.encoders import MENTION, MiniLMEncoder
-from memnet.experts.registry import model_folder
 from memnet.reader.loading import LazyReader
 from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
 from memnet.runtime.device import DeviceVectors, find_device
-from memnet.stories.answers import evaluate_stories, read_story_questions
-from memnet.stories.model import load_story_model
 from memnet.training import train_reader
 from tests.conftest import EXAMPLES
 from tests.unit.test_vector_index import vectors
@@ -111,19 +108,6 @@ def test_an_engine(tmp_path: Path) -> None:
         assert there.answer == here.answer
         assert there.abstained == here.abstained
         assert there.evidence[0].source == here.evidence[0].source
-
-
-def test_stories(tmp_path: Path) -> None:
-    path = tmp_path / "stories.txt"
-    path.write_text(
-        "1 Mary moved to the bathroom.\n2 John went to the hallway.\n"
-        "3 Where is Mary?\tbathroom\t1\n4 Mary went to the garden.\n"
-        "5 Where is Mary?\tgarden\t4\n"
-    )
-    stories = read_story_questions(path)
-    assert stories is not None
-    model = load_story_model(model_folder("babi")).to(GPU)
-    assert evaluate_stories(model, stories).em == 1.0
 
 
 def test_a_reader_learns(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ from numpy.typing import NDArray
 
 from benchmarks.statements import scenarios
 from benchmarks.statements.examples import answer_examples
+from benchmarks.statements.network import load_statement_network, score_statements
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.weights import load_tokenizer
 from memnet.reader.spans import Pack, Packer, Passage
-from memnet.statements.loading import LazyStatementReader, load_statement_reader
+from memnet.statements.loading import MAX_TOKENS, LazyStatementReader, load_statement_reader
 from memnet.statements.protocol import Label
 from memnet.statements.reading import (
     HEADS,
@@ -161,7 +162,12 @@ def test_a_tag_inside_of_a_word_is_of_the_whole_word(packer: Packer) -> None:
 
 def test_both_runtimes_read_alike() -> None:
     folder = SHIPPED / "statements"
-    readers = [load_statement_reader(folder, device) for device in ("cpu:0", "cpu")]
+    network = load_statement_network(folder).eval()
+    packer = Packer(load_tokenizer(), MAX_TOKENS)
+    readers = [
+        StatementReader(lambda pack: score_statements(network, pack), packer),
+        load_statement_reader(folder),
+    ]
     same = total = 0
     for scenario in scenarios()[1][:6]:
         for example in answer_examples(scenario):

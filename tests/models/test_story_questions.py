@@ -6,8 +6,9 @@ import pytest
 from memnet import Document, Engine
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
-from memnet.stories.answers import answer_stories, evaluate_stories
-from memnet.stories.model import load_story_model, tokenize_story
+from memnet.stories.answers import answer_story, evaluate_stories
+from memnet.stories.network import load_story_model
+from memnet.stories.words import tokenize_story
 from tests.conftest import Memnet
 
 STORY = """1 Mary moved to the bathroom.
@@ -30,9 +31,8 @@ def story(tmp_path: Path) -> Path:
 def test_the_store_answers_as_the_evaluation_does(story: Path, tmp_path: Path) -> None:
     model = load_story_model(model_folder("babi"))
     parsed = parse_stories(STORY, "story")
-    expected = [
-        ",".join(answer.words) for answer in answer_stories(model, [tokenize_story(parsed[0])])[0]
-    ]
+    answers = answer_story(model, tokenize_story(parsed[0]))
+    expected = [",".join(answer.words) for answer in answers]
     assert expected == ["bedroom", "garden", "kitchen"]
     assert evaluate_stories(model, parsed).em == 1
     with Engine.open(tmp_path / "store", create=True, answerer="babi") as engine:

@@ -11,10 +11,11 @@ from memnet.ingest.babi import parse_stories
 from memnet.learning import TrainingProgress
 from memnet.learning.loop import EpochReport, TrainingConfig
 from memnet.stories.answers import evaluate_stories, read_story_questions
-from memnet.stories.layers import StoryModelConfig
-from memnet.stories.model import StoryIds, load_story_model
+from memnet.stories.model import StoryIds
+from memnet.stories.network import load_story_model
 from memnet.stories.training import support_loss, train_stories
 from memnet.stories.training_data import StoryExample, read_story_data
+from memnet.stories.words import StoryModelConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

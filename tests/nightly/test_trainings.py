@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from memnet import Engine
+from memnet.checkpoints import load_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController
 from memnet.errors import ModelError
@@ -21,7 +22,6 @@ from memnet.learning.evaluation import read_questions
 from memnet.learning.loop import EpochReport, TrainingConfig
 from memnet.reader.network import load_span_network, new_span_network, save_span_network
 from memnet.reader.training import train as reader_training
-from memnet.stories.model import load_story_model
 from memnet.stories.training import train_stories
 from memnet.stories.training_data import read_story_data
 from memnet.training import FactReport, ReaderReport, train_facts, train_reader, train_text
@@ -76,9 +76,9 @@ def test_a_stopped_run_on_stories_goes_on_to_the_same_result(few: Path, tmp_path
     assert [(r.epoch, r.loss, r.errors) for r in whole] == [
         (r.epoch, r.loss, r.errors) for r in broken
     ]
-    one, other = (load_story_model(tmp_path / name).state_dict() for name in ("whole", "broken"))
-    for name, tensor in one.items():
-        assert torch.equal(tensor, other[name])
+    one, other = (load_checkpoint(tmp_path / name, "model")[0] for name in ("whole", "broken"))
+    for name, array in one.items():
+        assert np.array_equal(array, other[name])
 
 
 def test_the_command_survives_a_kill(few: Path, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_the_command_survives_a_kill(few: Path, tmp_path: Path) -> None:
         for out in ("killed", "whole")
     ]
     assert results[0]["valid_error"] == results[1]["valid_error"]
-    one, other = (load_story_model(tmp_path / out).state_dict() for out in ("killed", "whole"))
-    for name, tensor in one.items():
-        assert torch.equal(tensor, other[name])
+    one, other = (load_checkpoint(tmp_path / out, "model")[0] for out in ("killed", "whole"))
+    for name, array in one.items():
+        assert np.array_equal(array, other[name])
 
 
 def test_learning_from_answers_alone_is_another_run(few: Path, tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_nothing_but_the_seed_decides_the_weights(tmp_path: Path) -> None:
         torch.rand(place + 1)
         config = TrainingConfig(epochs=2, seed=seed)
         train_stories(data, tmp_path / str(place), CONFIG, config)
-        models.append(load_story_model(tmp_path / str(place)).state_dict())
+        models.append(load_checkpoint(tmp_path / str(place), "model")[0])
     first, second, other = models
-    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
-    assert not all(torch.equal(tensor, other[name]) for name, tensor in first.items())
+    assert all(np.array_equal(array, second[name]) for name, array in first.items())
+    assert not all(np.array_equal(array, other[name]) for name, array in first.items())
 
 
 def test_facts_resumed_after_the_best_epoch_report_its_scores(

@@ -95,7 +95,8 @@ def test_sources_are_listed(store: Path) -> None:
     assert {item["kind"] for item in listed} == {"document", "facts"}
     lines = run("sources", store=store).stdout.splitlines()
     assert len(lines) == len(listed)
-    assert any(re.fullmatch(r"document +\d+  orre-light  Orre Light", line) for line in lines)
+    expected = r"document +\d+  orre-light  Orre Light  in .*documents\.jsonl"
+    assert any(re.fullmatch(expected, line) for line in lines)
     assert _result(run("sources", "--json", "--namespace", "x", store=store)) == {"sources": []}
 
 

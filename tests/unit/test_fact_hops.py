@@ -2,40 +2,46 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
+from memnet.checkpoints.torch_modules import arrays_of
 from memnet.facts.answers import StoreGraph
 from memnet.facts.hops import (
     Entities,
     FactController,
     FactModelConfig,
+    Facts,
     HopTrace,
     MentionBatch,
+    Outgoing,
     RelationKeys,
     expand_ranges,
     follow_facts,
     max_weights,
 )
+from memnet.facts.learner import as_tensors, new_fact_model
+from memnet.facts.model import FactBatch, FactModel
 from memnet.facts.training import ArrayGraph
 from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import ToyEncoder, fact, source, toy_store
 
 ENCODED, WIDTH, RELATIONS, HOPS = 10, 8, 3, 3
 Links = list[tuple[int, int, int]]
+CONFIG = FactModelConfig(width=WIDTH, heads=2, inner=12, hops=HOPS, dropout=0.0)
 
 
 def controller(seed: int = 0) -> FactController:
     torch.manual_seed(seed)
-    config = FactModelConfig(width=WIDTH, heads=2, inner=12, hops=HOPS, dropout=0.0)
-    made = FactController(config, ENCODED, RELATIONS)
-    torch.nn.init.normal_(made.learned.weight)
-    return made.eval()
+    made = new_fact_model(CONFIG, ENCODED, [str(number) for number in range(RELATIONS)]).controller
+    torch.nn.init.normal_(made.learner.learned.weight)
+    made.learner.eval()
+    return made
 
 
 def mentions(chains: int, tokens: int = 5, seed: int = 0) -> MentionBatch:
@@ -95,7 +101,7 @@ def by_loops(
             logits.append(float(scores[0, place]) + np.log(prior))
         shares = np.exp(np.array(logits) - max(logits))
         shares /= shares.sum()
-        back = float(torch.sigmoid(model.back(query)))
+        back = float(torch.sigmoid(model.signal("back", query)))
         weights: dict[int, float] = {}
         for subject, relation, value in links:
             if subject in active:
@@ -119,7 +125,7 @@ _links = st.lists(
 @given(_links, st.integers(0, 6), st.integers(0, 6), st.integers(0, 3))
 def test_hops_do_what_loops_do(links: Links, first: int, second: int, seed: int) -> None:
     model, batch = controller(seed), mentions(2, seed=seed)
-    model.train()  # halting ends no run early then; there is no dropout
+    model.learner.train()  # halting ends no run early then; there is no dropout
     links = [*links, (first, 0, 1), (second, 1, 2)]
     with torch.no_grad():
         trace = follow_facts(model, batch, start(first, second), graph(links, 7), HOPS, 10_000)
@@ -136,10 +142,53 @@ def test_hops_do_what_loops_do(links: Links, first: int, second: int, seed: int)
                 break  # what is faint is not followed on
 
 
+class _ArrayGraph:
+    """A graph of tensors, as one of arrays."""
+
+    def __init__(self, graph: ArrayGraph) -> None:
+        self._graph = graph
+
+    def outgoing(self, entities: Any) -> Outgoing:
+        *groups, keys = self._graph.outgoing(torch.from_numpy(entities))
+        return Outgoing(
+            *(part.numpy() for part in groups), RelationKeys(*(part.numpy() for part in keys))
+        )
+
+    def facts(self, entities: Any, relations: Any) -> Facts:
+        found = self._graph.facts(torch.from_numpy(entities), torch.from_numpy(relations))
+        return Facts(*(part.numpy() for part in found))
+
+
+@given(_links, st.integers(0, 6), st.integers(0, 6), st.integers(0, 3), st.integers(1, 9))
+def test_what_answers_does_the_arithmetic_of_what_learns(
+    links: Links, first: int, second: int, seed: int, budget: int
+) -> None:
+    learner = controller(seed)
+    asked = mentions(2, seed=seed)
+    asked.mask[0, 4] = False
+    begin = start(first, second)
+    batch = FactBatch(
+        MentionBatch(*(part.numpy() for part in asked)),
+        Entities(*(part.numpy() for part in begin)),
+        np.array([0, 0]),
+    )
+    network = FactController(arrays_of(learner.learner.state_dict()), CONFIG)
+    facts = graph([*links, (first, 0, 1)], 7)
+    with torch.no_grad():
+        expected, trace = FactModel(CONFIG, learner, ()).score(as_tensors(batch), facts, budget)
+    found, own = FactModel(CONFIG, network, ()).score(batch, _ArrayGraph(facts), budget)
+    assert len(own.steps) == len(trace.steps)
+    np.testing.assert_allclose(own.halting, trace.halting.numpy(), atol=1e-5)
+    weights = dict(zip(found.entity.tolist(), found.weight.tolist(), strict=True))
+    assert weights.keys() == set(expected.entity.tolist())
+    for entity, weight in zip(expected.entity.tolist(), expected.weight.tolist(), strict=True):
+        assert weights[entity] == pytest.approx(weight, abs=1e-4)
+
+
 def test_halting_is_a_distribution_over_hops() -> None:
     links = [(0, 0, 1), (1, 1, 2), (2, 2, 0)]
     model = controller()
-    model.train()
+    model.learner.train()
     trace = follow_facts(model, mentions(1), start(0), graph(links, 3), HOPS, 100)
     assert trace.halting.sum(dim=1).tolist() == pytest.approx([1.0])
     assert len(trace.steps) == HOPS
@@ -150,14 +199,14 @@ def test_halting_is_a_distribution_over_hops() -> None:
 
 def test_a_question_that_has_halted_hops_no_further() -> None:
     model = controller()
-    torch.nn.init.constant_(model.halt.bias, 20.0)
+    torch.nn.init.constant_(model.learner.halt.bias, 20.0)
     trace = follow_facts(model, mentions(1), start(0), graph([(0, 0, 1), (1, 0, 2)], 3), HOPS, 100)
     assert len(trace.steps) == 1
 
 
 def test_hops_end_where_no_fact_leads_on() -> None:
     model = controller()
-    model.train()
+    model.learner.train()
     trace = follow_facts(model, mentions(1), start(0), graph([(0, 0, 1)], 2), HOPS, 100)
     assert reached(trace, 0, 0) == {1: pytest.approx(1.0)}
     assert len(trace.steps[-1].reached.entity) == 0
@@ -191,13 +240,13 @@ def test_the_budget_keeps_the_worthwhile_facts() -> None:
 def test_gradients_reach_everything_that_is_learned() -> None:
     links = [(0, 0, 1), (0, 1, 2), (1, 1, 3), (2, 0, 3), (3, 2, 0), (1, 0, 0)]
     model = controller()
-    model.train()
+    model.learner.train()
     trace = follow_facts(model, mentions(2), start(0, 1), graph(links, 4), HOPS, 100)
     loss = trace.importance.square().sum()
     for step in trace.steps:
         loss = loss + (step.reached.weight * step.halting[step.reached.chain]).square().sum()
     torch.autograd.backward(loss)
-    for name, parameter in model.named_parameters():
+    for name, parameter in model.learner.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("key.bias"), name
 
@@ -249,7 +298,7 @@ def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> Non
     symbols = arrays.symbols
     entities = torch.arange(4)
 
-    def groups(graph: ArrayGraph | StoreGraph, asked: Tensor) -> set[tuple[object, ...]]:
+    def groups(graph: ArrayGraph | StoreGraph, asked: Any) -> set[tuple[object, ...]]:
         outgoing = graph.outgoing(asked)
         facts = graph.facts(asked[outgoing.entity], outgoing.relations[outgoing.relation])
         objects: list[set[int]] = [set() for _ in outgoing.entity]
@@ -265,7 +314,7 @@ def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> Non
             )
         }  # fmt: skip
 
-    assert groups(arrays, entities) == groups(stored, symbols[entities])
+    assert groups(arrays, entities) == groups(stored, symbols[entities].numpy())
     assert len(groups(arrays, entities)) > 8
 
 

@@ -117,6 +117,7 @@ def test_ask_quotes_verbatim(toy_engine: Engine, name: str) -> None:
         document = toy_engine.get(item["id"])
         assert document is not None
         assert document.text[item["start"] : item["end"]] == item["text"]
+    assert asked["quotations"][0]["place"] == asked["evidence"][0]["place"] == "Orre Light"
     assert text_of(result).startswith(
         "The Orre Light was built by Una Thale. [1]\n\n[1] Orre Light"
     )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.stories.model import StoryIds, Vocabulary
+from memnet.stories.model import StoryIds
 from memnet.stories.training_data import (
     BABI_NAMES,
     NameShuffler,
@@ -17,6 +17,7 @@ from memnet.stories.training_data import (
     TaskSampler,
     read_name_groups,
 )
+from memnet.stories.words import Vocabulary
 
 WORDS = (
     "mary john north south east west n s e w garden office is of the cat cats wolf wolves".split()

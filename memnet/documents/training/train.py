@@ -34,8 +34,7 @@ from memnet.documents.training.people import people_questions
 from memnet.errors import InputError, ModelError
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
-from memnet.learning.loop import seeded
-from memnet.runtime.device import one_thread_each
+from memnet.learning.loop import seeded, using_threads
 from memnet.storage import MemoryStore
 from memnet.storage.files import ASIDE
 
@@ -287,7 +286,7 @@ class _Trainer:
 
     def fit(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on the hop before it."""
-        with one_thread_each, seeded(self.seed):
+        with using_threads(1), seeded(self.seed):
             learner = TextLearner(self.memory.config.hop)
             for hop in range(_HOPS):
                 self.on_stage(f"hop {hop + 1} of {len(questions)} questions")
