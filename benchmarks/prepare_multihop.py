@@ -3,7 +3,7 @@
     python -m benchmarks.prepare_reader --data DIR --out READER
     python -m benchmarks.prepare_multihop --data DIR/multihop_train --corpus corpus.jsonl --out OUT
         --held-out READER/held_out.jsonl
-    memnet ingest OUT/documents.jsonl READER/documents.jsonl --store STORE
+    memnet ingest OUT/documents.jsonl READER/documents.jsonl --finish --store STORE
     memnet train text --train OUT/hotpot.jsonl --train OUT/2wiki.jsonl --train OUT/musique.jsonl
         --train READER/single.jsonl --store STORE --out MODEL
 

@@ -52,8 +52,7 @@ def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> 
     known = _PROGRAMS[program]
     file, keys = _settings_file(known), (*known["servers"], _NAME)
     entry = None if remove else _entry(known, store)
-    found = _read(file)
-    text = found or ""
+    text = (found := _read(file)) or ""
     try:
         split = functools.partial(_split, _parser(text, file), keys)
         old, others = split(text)

@@ -66,6 +66,7 @@ def text(
 
     groups = [read_questions(file) for file in train_files]
     with options.open_engine(store, model="untrained", device=device) as engine:
+        engine.encode_full()  # a large ingest may have left quick vectors
         report = train_text(
             engine, groups, out, seed=seed, on_stage=show_note, on_progress=ProgressLines()
         )

@@ -136,7 +136,7 @@ def test_lines_are_answered_one_by_one(
     toy_engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy_engine.ingest(Document(id="b", title="Kestle", text="Kestle lies on Hallin."))
-    show = partial(print_answer, as_json=True, explained=False)
+    show = partial(print_answer, engine=toy_engine, as_json=True, explained=False)
     lines = io.StringIO(f"Where is Kestle?\n\n  \n{'x' * 2_000_000}\n/help\nWhat is Hallin?")
     assert answer_lines(lines, toy_engine.ask, show, as_json=True) == 1
     said = capsys.readouterr()

@@ -58,9 +58,11 @@ function common(one, other) {
 /** Names cut to a length; those that would then be equal are cut where they differ. */
 export function distinctNames(names, length) {
   const cut = names.map((name) => shorten(name, length));
+  const alike = new Map();
+  cut.forEach((short, place) => alike.set(short, [...(alike.get(short) ?? []), names[place]]));
   return names.map((whole, index) => {
     const name = whole.slice(0, 1000);
-    const rivals = names.filter((other, place) => other !== whole && cut[place] === cut[index]);
+    const rivals = alike.get(cut[index]).filter((other) => other !== whole);
     if (!rivals.length) return cut[index];
     const head = Math.floor(length / 3);
     const from = Math.min(...rivals.map((other) => common(name, other.slice(0, 1000))));

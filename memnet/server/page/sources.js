@@ -103,9 +103,10 @@ async function forget(source, name, row) {
 
 /** The sources of a folder, in parts. */
 function rowsOf(sources) {
-  const titles = sources.map((one) => one.title || sourceName(one.id).split("/").at(-1));
+  const first = sources.slice(0, ROWS);
+  const titles = first.map((one) => one.title || sourceName(one.id).split("/").at(-1));
   const names = distinctNames(titles, 140);
-  const rows = sources.slice(0, ROWS).map((one, index) => item(one, names[index]));
+  const rows = first.map((one, index) => item(one, names[index]));
   if (sources.length > ROWS) {
     const more = h("li", {}, h("button", { type: "button", class: "light", onclick: () => more.replaceWith(...rowsOf(sources.slice(ROWS))) }, `${(sources.length - ROWS).toLocaleString("en")} more`));
     rows.push(more);
@@ -193,9 +194,10 @@ export async function list(after = 0) {
       const page = await request("GET", "/sources", { query: { ...query, after: next } });
       if (mine !== asked) return;
       listed.push(...page.sources);
+      const begins = next === 0;
       ({ total, next } = page);
+      if (begins || next === null || listed.length >= most) byId("sources-list").replaceChildren(...tree(treeOf(listed), limited || listed.length <= OPEN));
     } while (next !== null && listed.length < most);
-    byId("sources-list").replaceChildren(...tree(treeOf(listed), limited || listed.length <= OPEN));
     byId("more").hidden = next === null;
     byId("more").onclick = () => list(next);
     const part = listed.length < total ? `${listed.length.toLocaleString("en")} of ` : "";

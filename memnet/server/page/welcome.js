@@ -7,7 +7,7 @@ import * as thread from "./thread.js";
 
 const EXAMPLES = 3;
 const TRIED = 8; // questions that are asked to see whether they have an answer
-const LOOKED_AT = 12; // documents whose headings and tables are read
+const LOOKED_AT = 24; // documents whose headings and tables are read
 const SAID = { written: "wrote", sung: "sang", drawn: "drew", given: "gave", known: "knew", worn: "wore", chosen: "chose", begun: "began" };
 const WAS = /^(?:born|built|buried|founded|made|married|killed|raised|educated|trained|written)$/;
 const POINTING = /\b(?:it|this|that|these|those|them|here)\b/i; // to what stands around it
