@@ -5,7 +5,7 @@ DEMO := .demo
 
 PYTEST := pytest -q -n auto --dist worksteal
 
-.PHONY: demo test check nightly adapters coverage static lint types mypy pyright contracts docs site
+.PHONY: demo test check nightly adapters coverage static lint types mypy pyright contracts docs release site
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -50,6 +50,10 @@ check: .venv/test
 
 # All that runs no test; each part on one core.
 static: mypy pyright lint contracts docs
+
+# Builds, checks and installs what would be published, for each Python from 3.11 to 3.14 that is found.
+release:
+	$(PYTHON) .ci/release.py
 
 # All that takes long, and each property on many more examples.
 nightly: .venv/test adapters

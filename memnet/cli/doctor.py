@@ -263,7 +263,7 @@ def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
     except EncoderError as error:
         problems.append(str(error))
     own = ModelFolders(store)
-    found = [(path.parent.name, path) for path in sorted(SHIPPED.glob("*/*.json"))]
+    found = [(path.parent.name, path) for path in sorted(SHIPPED.glob("*/[!t]*.json"))]
     found += [(f"models/{name}", own.folder(name) / f"{MODEL}.json") for name in own.names()]
     for name, path in found:
         label = name if path.stem in ("model", name) else f"{name}/{path.stem}"

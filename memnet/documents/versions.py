@@ -12,6 +12,7 @@ from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot
 from memnet.storage import MemoryStore
 from memnet.text.dates import MONTH, day_name, days_in, local_time, month_of
+from memnet.text.english import ASKS_EARLIER
 from memnet.text.names import normalise, stems
 from memnet.text.relative import times_in
 
@@ -35,19 +36,16 @@ _SINCE = re.compile(
 )
 # In a title, a name or a status, and what a text says of itself.
 _OUT_OF_DATE = re.compile(
-    r"\b(?:draft|archived?|obsolete|outdated|withdrawn|superseded|old)\b", re.IGNORECASE
+    r"\b(?:draft|archived?|obsolete|outdated|withdrawn|superseded|replaced|revoked|expired|old)\b",
+    re.IGNORECASE,
 )
 _SAYS_OUT_OF_DATE = re.compile(
-    r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn)\b|"
+    r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn|revoked)\b|"
     r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLACES = re.compile(r"\b(?:replaces|supersedes)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
-_PREVIOUS = re.compile(
-    r"\b(?:previous\w*|former\w*|old|earlier|before|originally|used to|draft|archived)\b",
-    re.IGNORECASE,
-)
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
 
@@ -191,7 +189,7 @@ def _chosen(text: str, last: date | None, versions: Sequence[_Version]) -> _Vers
         return None
     if last is not None and all(one.day for one in versions):
         return next((one for one in reversed(ordered) if one.day and one.day <= last), ordered[0])
-    return ordered[-2 if _PREVIOUS.search(text) else -1]
+    return ordered[-2 if ASKS_EARLIER.search(text) else -1]
 
 
 def _asked_day(question: Question) -> date | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
 
+FORM_LINE = re.compile(r"[^\W\d_][^:.!?\n]{0,39}: \S")  # "Fee: 20 francs"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Neighbours of these kinds are separated by a line break, all others by an empty line.
 _MAX_LEVEL = 100  # of a block: each level indents the text of an item, and damaged files have any

@@ -40,6 +40,7 @@ from memnet.reader.quotes import (
 )
 from memnet.reader.rivals import weigh_rivals
 from memnet.reader.spans import Reading, Span
+from memnet.reader.values import is_other_quantity
 from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
@@ -47,7 +48,7 @@ from memnet.types import AnswerKind, Candidate
 _MAX_CANDIDATES = 10
 _MAX_UNITS = 5
 # Factor of what can hardly be the answer: yes to "who", words of the question itself, what was put
-# in the place of a phrase, and what is said of another code than the question's.
+# in the place of a phrase, and what is said of another code or in another unit than the question's.
 _UNLIKELY = 0.1
 # An auxiliary at the start or after a comma; or ", right?" at the end.
 _ASKS_WHETHER = re.compile(
@@ -154,7 +155,7 @@ def predict_spans(
     others = () if last is None else last.passages
     named = named_units(question, passages)
     read = weigh_rivals(question, reading.spans, [item.passage for item in passages])
-    found = list(_attended(read, passages, 1 - last.probability if last else 1.0, named))
+    found = list(_attended(question, read, passages, 1 - last.probability if last else 1.0, named))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
     attested = 1.0
@@ -274,7 +275,11 @@ def _quotes(
 
 
 def _attended(
-    spans: Sequence[Span], passages: Sequence[RankedSlot], weight: float, named: NamedUnits | None
+    question: str,
+    spans: Sequence[Span],
+    passages: Sequence[RankedSlot],
+    weight: float,
+    named: NamedUnits | None,
 ) -> Iterator[Candidate]:
     """Spans weighted by the attention to their passages over the most attended."""
     highest = max((item.attention for item in passages), default=0.0) or 1.0
@@ -282,9 +287,10 @@ def _attended(
         item = passages[span.passage]
         own = weight * item.attention / highest
         other = named is not None and not named.hold(span.passage, span.start, span.end)
-        if other or item.leads_elsewhere(span.start):
-            own *= _UNLIKELY
-        yield span_candidate(span, passages, own)
+        found = span_candidate(span, passages, own)
+        if other or item.leads_elsewhere(span.start) or is_other_quantity(question, found.text):
+            found = found.model_copy(update={"score": _UNLIKELY * found.score})
+        yield found
 
 
 def asks_whether(question: str) -> bool:

@@ -24,6 +24,7 @@ _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
 _JOINED = re.compile(r"[^\W_]{0,60}(?:[-_][^\W_]{1,60}){0,8}")
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
+_LEADS_ON = re.compile(r"\s{1,9}(?:from|of|for|by|with|and|or|the|an?|to)$", re.IGNORECASE)
 
 
 def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
@@ -37,6 +38,7 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
         start += 1
     while start < end and _MARK.match(text[end - 1]):
         end -= 1
+    end = start + len(_LEADS_ON.sub("", text[start:end]))  # "7 euros from"
     if start == end:
         return first
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memnet.reader.answers import asks_whether
 from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
 from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
-from memnet.text.english import query_terms
+from memnet.text.english import listed, query_terms, word_lists
 from memnet.text.names import has_digit
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
@@ -50,11 +50,7 @@ _ROWS = frozenset(map(stem, "row entry item record line".split()))
 _PREPOSITIONS = frozenset("in on at during for of from with by per since until near".split())
 _BETWEEN = frozenset("the a an all any this that its our their".split())
 # Words that say nothing of which rows or column are meant.
-_FILLING = stems(
-    "all altogether amount any average combined come cost different each every exactly gave get "
-    "give given got list make many maximum mean minimum month much number one out overall paid pay "
-    "row sold spend spent sum table take together took total two up year"
-)
+_FILLING = stems(" ".join(listed("filling")))
 _MIN_EXPLAINED = 0.6  # Share of a question's words
 _MOST_NAMED = 20  # Rows that are named
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
@@ -64,26 +60,8 @@ _COMPOUND = 4  # Letters of a part of a compound
 _AMOUNTS = {"more": 1, "most": 1, "fewer": -1, "less": -1, "fewest": -1, "least": -1}
 # Words of the header of a column, its unit or its kind of values: what has more of it: what less.
 _MEASURES = [
-    tuple(frozenset(words.split()) for words in line.split(":"))
-    for line in (
-        "height altitude elevation high tall: high tall: low short",
-        "length distance long km: long far: short near close",
-        "price cost costs fee rent fare rate charge preis kosten gebühr euro euros dollar dollars"
-        " eur usd gbp chf € $ £: expensive dear: cheap",
-        "weight mass weigh weighs weighed kg: heavy: light",
-        "speed velocity kmh mph kn knots: fast quick: slow",
-        "time duration run lap s sec seconds min minutes: slow long: fast quick short",
-        "age: old: young new",
-        "born built founded established since year opened made bought launched birth day:"
-        " young new recent late: old early",
-        "time departure arrival start opens closes date day: late: early",
-        "size area population capacity volume diameter: big large: small",
-        "width wide breadth: wide broad: narrow",
-        "depth deep: deep: shallow",
-        "thickness: thick: thin",
-        "temperature temp warmth °c °f: warm hot: cold cool",
-        "power strength w kw watt watts: strong powerful: weak",
-    )
+    tuple(frozenset(words.split()) for words in " ".join(line).split(":"))
+    for _, line in word_lists("measures.txt")
 ]
 # What more or less of anything is called: "the highest price".
 _MORE = frozenset("high big large great long late".split())

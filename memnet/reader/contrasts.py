@@ -10,25 +10,18 @@ from memnet.reader.codes import shape_of
 from memnet.reader.rows import TIMES, stem, stems
 from memnet.reader.values import UNIT_NAMES, unit_of
 from memnet.storage.values import Encode
-from memnet.text.english import STOP_WORDS, query_terms, units
+from memnet.text.english import STOP_WORDS, listed, query_terms, units
 from memnet.text.names import has_digit
 from memnet.text.restated import PREPOSITIONS, are_opposites
 
 _TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
 _ARTICLES = frozenset("a an the my our your his her its their".split())
-_HELPING = frozenset(
-    "is are was were be been being am do does did has have had can could will would shall should "
-    "may might must".split()
-)
+_HELPING = listed("helping")
 _PRONOUNS = frozenset("it they he she its their his her".split())
 _FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
 _OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
-_ASKING = stems(  # words that a text need not have
-    "amount ask big call cost date day deep degree different far fast first heavy high hot kind "
-    "large long many mean month much name number often old one people person price say sort step "
-    "tall tell thick thing time two type warm wide work year"
-)
+_ASKING = stems(" ".join(listed("asking")))  # words that a text need not have
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
 # Longer texts say the same in other words. Of words that a text lacks two may be one name.
 _MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
@@ -93,7 +86,7 @@ def says_of_another(
     for sentence in said if len(said) <= _MOST_SENTENCES else []:
         pairs = list(_aligned(asked, sentence, around, events))
         first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
-        others = [one.text for one in (first, *sentence[1:]) if one.stem not in own]
+        others = [one.text for one in (first, *sentence[1:])]
         if alone and (asked[absent[0]].link[-3:] == "the" or asked[absent[0]].name):
             after = asked[absent[-1] + 1 :][:1]
             noun = asked[absent[0]].name or events  # not "the security deposit"

@@ -21,7 +21,7 @@ from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord
 from memnet.storage import Slot
-from memnet.text.english import Unit, units
+from memnet.text.english import LABELLED, Unit, units
 from memnet.text.names import normalise, stems
 from memnet.types import AnswerKind, Candidate
 
@@ -46,7 +46,6 @@ _OTHER = 8.0
 # Logits by which what is a step counts more, times the probability that steps are asked for.
 _STEP = 3.0
 _MANY = ("list", "steps")
-_LABELLED = re.compile(r"[^\W\d_][^:.\n]{0,40}: \S")
 _MAIL_HEAD = re.compile(r"From: [^\n]{0,400}; Date: \d")
 _MAX_CANDIDATES = 3
 
@@ -422,8 +421,7 @@ def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
 
 def _threshold_beside(kind: AnswerKind, text: str, unit: Unit, beside: Unit) -> float:
     """A line such as "Policy number: 7" begins something else, but for a list."""
-    first, second = sorted((unit, beside))
-    begins = "\n" in text[first.end : second.start] and _are_labelled(text, second)
+    begins = _are_labelled(text, max(unit, beside))
     return _APART if begins and kind not in _MANY else -math.inf
 
 
@@ -437,7 +435,7 @@ def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
 
 def _are_labelled(text: str, *some: Unit) -> bool:
     """Whether each of some units is a line such as "Policy number: 7", and none a heading."""
-    return all(_LABELLED.match(text, one.start, one.end) for one in some)
+    return all(LABELLED.match(text, one.start, one.end) for one in some)
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from memnet.reader.contrasts import is_opposed
 from memnet.reader.spans import Passage, Span
-from memnet.reader.values import UNIT_NAMES, unit_of
-from memnet.text.english import Unit, query_terms, units
+from memnet.reader.values import UNIT_NAMES, measures_in, units_asked
+from memnet.text.english import ASKS_EARLIER, Unit, query_terms, units
 from memnet.text.names import has_digit, normalise
 
 # Start and end of a span are scored apart: undecided between A and B the network gives "A ... B"
@@ -35,9 +35,17 @@ _OTHER = -0.71  # If a clause alone says something else than the question
 _OPPOSED = -3.0  # If it has an opposite of a word of the question, or another measure
 _CODE = 3.0  # Times which a word with a digit counts: it is a name, and not chosen freely
 _BREAK = re.compile(r"[,;](?=\s)|\b(?:and|but|or|while|whereas)\b", re.IGNORECASE)
+_TO = re.compile(r"\bto\b")
 _TWO_WORDS = re.compile(r"\w\W+\w")
 # "5 hours and 30 minutes"
 _ONE_MEASURE = re.compile(r"\D{0,9}\d[\d.,]{0,12} \w+,? (?:and )?\d[\d.,]{0,12} \w+")
+_MAX_LEAD = 90  # Characters before a value that say that it is so no more
+_FORMER = re.compile(
+    r"\b(?:before (?:that|then)|formerly|previously|originally|until (?:then|recently)|used to|"
+    r"(?:moved|went|changed|switched|rose|raised|increased|fell|lowered|reduced|cut|dropped|renamed|"
+    r"up|down)(?: [\w-]{1,20}){0,4} from)\b[^.;\n]{0,30}$",
+    re.IGNORECASE,
+)
 _STEM_LETTERS = 4
 _FLOOR = 1e-4
 # If a word that leads to one value alone, as in "registered by", is asked; tried were 0.5 to 3
@@ -45,13 +53,6 @@ _LED = 1.0
 _LEADS = re.compile(
     r"(?<!\w)(\w{1,30}) (?:by|in|on|at|for|from|until|till|to|of|with|about)(?: the| an?)? ?$",
     re.IGNORECASE,
-)
-_ASKED_UNIT = re.compile(
-    r"\b(?:in|how many)(?: degrees| degree)? (?P<unit>[^\W\d_/]{1,12}(?:/[a-z]{1,4})?)\b",
-    re.IGNORECASE,
-)
-_MEASURE = re.compile(
-    r"(?<![\w.,])[-−]?\d(?:[\d.,]{0,12}\d)? ?(?P<unit>°? ?[^\W\d_/]{1,12}(?:/[a-z]{1,4})?)"
 )
 
 
@@ -62,7 +63,7 @@ def weigh_rivals(question: str, spans: Sequence[Span], passages: Sequence[Passag
     out.
     """
     asked, found = _stems(question), list[Span]()
-    wanted = {unit_of(one["unit"]) for one in _ASKED_UNIT.finditer(question)} & UNIT_NAMES
+    wanted = units_asked(question)
     for number in sorted({span.passage for span in spans}):
         text = passages[number].text
         own = _apart([one for one in spans if one.passage == number], text)
@@ -83,7 +84,10 @@ def _apart(spans: Sequence[Span], text: str) -> list[Span]:
     for one in spans:
         first = [other for other in spans if other.start == one.start and other.end < one.end]
         last = [other for other in spans if other.end == one.end and other.start > one.start]
-        pairs = [(a, b) for a in first for b in last if _TWO_WORDS.search(text, a.end, b.start)]
+        between = _TWO_WORDS
+        if _FORMER.search(text, max(0, one.start - _MAX_LEAD), one.start):
+            between = _TO  # "from 5 to 6"
+        pairs = [(a, b) for a in first for b in last if between.search(text, a.end, b.start)]
         joint = [a.probability * b.probability for a, b in pairs]
         whole = _ONE_MEASURE.fullmatch(text, one.start, one.end)
         if not whole and max(joint, default=0.0) > _JOINED * one.probability**2:
@@ -110,7 +114,16 @@ def _told_apart(
         if alike and one.probability > 0 and not any(map(one.overlaps, rivals)):
             rivals.append(one)
     rivals = sorted(rivals[:_MAX_RIVALS])
-    if len(rivals) < 2 or len(_stems(text[unit.start : unit.end])) > _MAX_WORDS:
+    if len(rivals) < 2:
+        return spans
+    earlier = ASKS_EARLIER.search(question) is not None
+    before = (unit.start, *(one.end for one in rivals))
+    former = [
+        (_FORMER.search(text, first, one.start) is None) == earlier
+        for one, first in zip(rivals, before, strict=False)
+    ]
+    is_long = len(_stems(text[unit.start : unit.end])) > _MAX_WORDS
+    if is_long and len({*former}) == 1:
         return spans
     cuts = [unit.start, *(_cut(text, *pair) for pair in pairwise(rivals)), unit.end]
     words = [
@@ -124,6 +137,8 @@ def _told_apart(
         for own in alone
     ]
     opposed = [is_opposed(question, text[first:last]) for first, last in pairwise(cuts)]
+    changed = len({*former}) == 2
+    opposed = former if changed else opposed
     if not any(said) and len({*opposed}) == 1:
         return spans
     led = [_led_by(text[first : one.start]) for one, first in zip(rivals, cuts, strict=False)]
@@ -137,7 +152,9 @@ def _told_apart(
         )
         for n, one in enumerate(rivals)
     ]
-    of_one = [one for one in within if sum(map(one.overlaps, rivals)) == 1]
+    # What was before is no part of what is so now.
+    most = len(rivals) if changed else 1
+    of_one = [one for one in within if 1 <= sum(map(one.overlaps, rivals)) <= most]
     share = sum(one.probability for one in of_one) / sum(scores)
     weighed = dict.fromkeys(of_one, 0.0) | {
         one: share * score for one, score in zip(rivals, scores, strict=True)
@@ -150,18 +167,22 @@ def _measured_in(wanted: Container[str], spans: list[Span], text: str, unit: Uni
 
     "105 km/h (57 kn)": "How many knots?"
     """
-    measures = [*_MEASURE.finditer(text, unit.start, unit.end)]
-    chosen = [one for one in measures if unit_of(one["unit"].replace(" ", "")) in wanted]
+    measures = measures_in(text, unit.start, unit.end)
+    chosen = [one for one in measures if one[2] in wanted]
     taken = [
         one
         for one in spans
         if unit.start <= one.start
         and one.end <= unit.end
-        and any(each.start() < one.end and one.start < each.end() for each in measures)
+        and any(
+            start < one.end and one.start < end
+            for start, end, name in measures
+            if name in UNIT_NAMES
+        )
     ]
     if len(chosen) != 1 or len(measures) < 2 or not taken:
         return spans
-    measured = Span(taken[0].passage, *chosen[0].span(), sum(one.probability for one in taken))
+    measured = Span(taken[0].passage, *chosen[0][:2], sum(one.probability for one in taken))
     return [*(one for one in spans if one not in taken), measured]
 
 

@@ -227,8 +227,9 @@ def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
 def forms_of(text: str) -> Iterator[list[Cell]]:
     """The forms in a text: lines such as "Fee: 20 francs", with what stands above and between them.
 
-    A label that stands again begins another form, as on the sheets of several months. A number
-    behind a name, "account no. 7-33", has a label of its own.
+    A label that stands again begins another form: the first one, as on the sheets of several
+    months, or one below another heading than before. A number behind a name, "account no. 7-33",
+    has a label of its own.
     """
     cells: list[Cell] = []
     offset = start = 0  # The first one belongs to the last cell with a label
@@ -243,7 +244,12 @@ def forms_of(text: str) -> Iterator[list[Cell]]:
             place = text.index(line, offset)
             own = [one._replace(start=one.start + place, end=one.end + place) for one in own]
             offset = place + len(line)
-            if {one.header for one in own} & {one.header for one in cells if one.header}:
+            labels = [one.header for one in cells]
+            again = {one.header for one in own} & {*filter(None, labels)}
+            if again:
+                heading = max((n for n, label in enumerate(labels) if not label), default=0)
+                if again.isdisjoint((*labels[heading:], *[*filter(None, labels)][:1])):
+                    start = heading
                 yield cells[:start]
                 cells = cells[start:]
             cells += own

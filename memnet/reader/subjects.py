@@ -6,8 +6,9 @@ from datetime import date
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.contrasts import says_of_another
 from memnet.reader.sequences import is_heading
+from memnet.reader.values import is_other_quantity
 from memnet.storage.values import Encode
-from memnet.text.english import units
+from memnet.text.english import LABELLED, units
 from memnet.text.relative import times_in
 
 _PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their)\b", re.IGNORECASE)
@@ -43,6 +44,8 @@ def _is_of_another(question: str, prediction: Prediction, encode: Encode) -> boo
             return True
     if not (prediction.quotes and prediction.candidates) or asks_whether(question):
         return False
+    if prediction.short and is_other_quantity(question, prediction.short):
+        return True
     own, subject, context = _sentences_and_context(prediction)
     if prediction.kind == "value":
         return says_of_another(question, own, context, encode, prediction.short or "", subject)
@@ -69,6 +72,8 @@ def _sentences_and_context(prediction: Prediction) -> tuple[str, str, str]:
     own = said[-1]
     context = [item.slot.title, *(copy.title for copy in item.copies), *headings[-1:], own]
     context += said[-2:-1] if _PRONOUN.match(own) or _TAKES_UP.search(own) else []
+    if LABELLED.match(own):  # "Weight: 6 kg" is that of what stands above it
+        own = f"{(headings or [item.slot.title.rpartition(' > ')[2]])[-1]}: {own}"
     while len(said) > 1 and _PRONOUN.match(said[-1]):
         said.pop()
     return own, said[-1], "\n".join(dict.fromkeys([*context, said[-1]]))

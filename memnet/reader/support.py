@@ -9,6 +9,7 @@ from memnet.reader.contrasts import differ
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
 from memnet.storage.values import Encode
+from memnet.text.english import LABELLED, units
 from memnet.text.restated import differences, names_other_times, restates
 from memnet.types import AnswerKind, Candidate
 
@@ -26,6 +27,11 @@ _DENIES = re.compile(
     r"formerly|used to|until|closed|cancelled)\b|n['’]t\b",
     re.IGNORECASE,
 )
+# Probability of an unsure verdict from which its passage is shown, and its share of confidence
+_OPEN, _LEFT_OPEN = 0.5, 0.6
+_ALIKE = 0.45  # Cosine of two words from which what is said of one may be so of the other
+_BEGINS = re.compile(r"\W{0,9}(yes|no)\b", re.IGNORECASE)
+_TURNS = re.compile(r"[,;.–—-] {0,2}(?=(?:but|except|however|though|only)\b)", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"\b(?:was|were|had|did|will|would|once|planned)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d(?:[\d.,:]{0,20}\d)?")
 
@@ -61,22 +67,55 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
     else:
         context = f"{first.title} {heading}"
         given = probability >= _SURE and _has_ground(word, question, quoted, context, encode)
-    if given:
+    if given and (quotes := _deciding(question, word, prediction.quotes)):
+        prediction = prediction._replace(quotes=quotes)
         verdict = Candidate(text=word, score=probability)
         prediction = _with_signals(prediction, answer=probability)
         return _with_kind(prediction, word, [verdict, *prediction.candidates], word)
-    if prediction.kind in ("yes", "no"):
+    if probability >= _OPEN and _is_about(question, quoted, first.title, encode):
+        prediction = _with_signals(prediction, attested=_LEFT_OPEN)
+        prediction = _with_kind(prediction, word, [_quoted(prediction.quotes)], None)
+    elif prediction.kind in ("yes", "no"):
         quoted_whole = _quoted(prediction.quotes)
         prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
     return prediction._replace(promised=False)  # whether it is so is left open
 
 
+def _deciding(question: str, word: str, quotes: Sequence[Quotation]) -> tuple[Quotation, ...]:
+    """What is quoted from what says yes or no on; nothing where it begins with the other word."""
+    first, slot = quotes[0], quotes[0].item.slot
+    for unit in units(first.text):
+        start, end = first.start + unit.start, first.start + unit.end
+        said = restates(question, slot.text[start:end], slot.title, slot.text[:start])
+        if said is not None and said.yes == (word == "yes"):
+            labelled = LABELLED.match(slot.text, start)  # else the next sentence may belong to it
+            first = first._replace(start=start, end=end if labelled else first.end)
+            break
+    begins = _BEGINS.match(first.text)
+    if begins is not None and begins[1].casefold() != word:
+        turn = _TURNS.search(first.text)
+        if turn is None:
+            return ()
+        first = first._replace(start=first.start + turn.end())
+    return first, *quotes[1:]
+
+
+def _is_about(question: str, quoted: str, title: str, encode: Encode) -> bool:
+    """Whether a text says of what a question names, or of something alike, what is asked for."""
+    missing, instead, *_ = differences(question, quoted, title)[0]
+    names = {one.casefold()[:4] for one in re.findall(r"(?<!^)\b[A-Z0-9]\w*", question)}
+    if missing and (not instead or any(one[:4] in names for one in missing)):
+        return False
+    return not missing or not differ(encode, [*missing], [*instead], _ALIKE)
+
+
 def _has_ground(word: AnswerKind, question: str, quoted: str, context: str, encode: Encode) -> bool:
     """Whether denials, numbers, days and opposites of question and quotation agree with a word."""
-    one_denies = bool(_DENIES.search(question)) != bool(_DENIES.search(quoted))
     found = differences(question, quoted, context)
     nearest = found[0]
+    said = nearest.clause if word == "no" else quoted  # what denies has to be about what is asked
+    one_denies = bool(_DENIES.search(question)) != bool(_DENIES.search(said))
     if word == "no":
         return one_denies and not nearest.missing
     missing, instead = (" ".join(sorted(one)) for one in (nearest.missing, nearest.instead))

@@ -30,7 +30,7 @@ from memnet.reader.rows import (
     tables_of,
     titles_of,
 )
-from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
+from memnet.reader.values import HOW_MANY, is_other_quantity, unit_of, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.dates import date_spans
 from memnet.text.english import is_foreign, query_terms
@@ -276,6 +276,8 @@ def _is_of_kind(asked: _Asked, text: str) -> bool:
     """Whether a text can be what a question asks for: a day or time, a name, or an amount."""
     if _WHEN.match(asked.question):
         return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
+    if is_other_quantity(asked.question, text):
+        return False
     numbered = text[0].isdigit()
     wanted = HOW_MANY.search(asked.question) is not None
     return numbered if wanted else not (numbered and _WHO.search(asked.question))

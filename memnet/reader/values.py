@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memnet.reader.borders import CURRENCY, UNITS
 from memnet.text.dates import date_spans
+from memnet.text.english import word_lists
 
 # "How many", and of what, or "how much".
 HOW_MANY = re.compile(
@@ -27,17 +29,38 @@ _HEADER = re.compile(
     rf"|(?:,| in| -) (?P<plain>{_UNIT}))"
 )
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
-_UNITS_ALIKE = {
-    "square metre": "m2", "square meter": "m2", "sq m": "m2", "sq. m": "m2", "metre": "m",
-    "meter": "m", "kilometre": "km", "kilometer": "km", "centimetre": "cm", "centimeter": "cm",
-    "millimetre": "mm", "millimeter": "mm", "kilo": "kg", "kilogram": "kg", "tonne": "t",
-    "ton": "t", "gram": "g", "litre": "l", "liter": "l", "gallon": "gal", "mile": "mi",
-    "foot": "ft", "feet": "ft", "inche": "in", "inch": "in", "knot": "kn", "kt": "kn",
-    "celsiu": "°c", "fahrenheit": "°f", "hr": "h", "hour": "h", "minute": "min", "second": "s",
-    "sec": "s", "euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "us$": "usd",
-    "pound": "gbp", "£": "gbp",
-}  # fmt: skip
-UNIT_NAMES = frozenset({*_UNITS_ALIKE.values(), "km/h", "mph"})
+_MEASURED = {names[0]: quantity for quantity, names in word_lists("units.txt")}
+_UNITS_ALIKE = {one: unit for _, (unit, *same) in word_lists("units.txt") for one in same}
+UNIT_NAMES = frozenset(_MEASURED)
+# Neither "2 in the morning" nor "5 pounds" says in what it measures.
+_MEASURE = re.compile(
+    rf"(?<![\w.,/])(?P<sign>{CURRENCY})? ?[-−]?\d(?:[\d.,]{{0,12}}\d)?(?: ?(?P<unit>{CURRENCY}"
+    rf"|(?!(?:in|pounds?)\b)°? ?[^\W\d_]{{1,12}}[²³23]?(?:/[a-z]{{1,4}})?))?"
+)
+_ASKED_UNIT = re.compile(
+    r"\b(?:in(?! (?:year|month|week|day|second)s?\b)|how many)(?: degrees?)? "
+    r"(?P<unit>[^\W\d_/]{1,12}(?:/[a-z]{1,4})?)\b",
+    re.IGNORECASE,
+)
+# What a question asks to be measured: {what} begins it, and {end} ends what it asks for
+_ASKED = (
+    (r"how heavy|(?:much|what) .{{1,80}}\bweighs?{end}|{what}weight{end}", "mass"),
+    (r"how (?:wide|tall|deep|thick)|{what}(?:width|height|depth|diameter){end}", "length"),
+    (r"how (?:long|far)|^where", "length time"),
+    (r"how (?:hot|warm|cold)|{what}temperature{end}", "temperature"),
+    (r"(?:much|what) .{{1,80}}\bcosts?{end}|{what}(?:price|cost|fee|rent){end}", "money"),
+    (r"{what}(?:volume|(?:tank|fuel|water|boiler|cargo) capacity){end}", "volume"),
+    (r"{what}voltage{end}", "voltage"),
+    (r"{what}pressure{end}", "pressure"),
+    (r"^(?:when|(?:on |in )?(?:what|which) (?:day|date|month|year))", "time"),
+    (r"^(?:who|how many)", ""),
+)
+_END = r"(?=\W{0,9}$| (?:of|for|in|on|at|per)\b)"
+_WHAT = r"^(?:what(?:['’]s| is| was| are| were)? )?(?:the |its )?(?:[\w-]{1,20} ){0,3}"
+_QUANTITIES = [
+    (re.compile(rf"\b(?:{pattern.format(what=_WHAT, end=_END)})\b", re.IGNORECASE), names.split())
+    for pattern, names in _ASKED
+]
 
 ValueKind = Literal["number", "day", "time"]
 
@@ -94,6 +117,32 @@ def unit_of(text: str) -> str:
     unit = text.casefold().replace("²", "2").replace("³", "3")
     singular = unit.removesuffix("s") if len(unit) > 2 else unit
     return _UNITS_ALIKE.get(singular, singular)
+
+
+def measures_in(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int, str]]:
+    """The numbers in a part of a text: where each begins and ends, and its unit by one name."""
+    found = _MEASURE.finditer(text, start, len(text) if end is None else end)
+    return [
+        (*one.span(), unit_of((one["sign"] or one["unit"] or "").replace(" ", ""))) for one in found
+    ]
+
+
+@lru_cache(64)  # Of one question it is asked for each value
+def units_asked(question: str) -> frozenset[str] | None:
+    """The units in which what a question asks for is given; None where any may be."""
+    named = {unit_of(one["unit"]) for one in _ASKED_UNIT.finditer(question)} & UNIT_NAMES
+    asked = next((names for one, names in _QUANTITIES if one.search(question)), None)
+    if named or asked is None:
+        return frozenset(named) or None
+    return frozenset(unit for unit, quantity in _MEASURED.items() if quantity in asked)
+
+
+def is_other_quantity(question: str, value: str) -> bool:
+    """Whether a value gives measures, and none of what a question asks for: kilos, not litres."""
+    asked, given = units_asked(question), {unit for *_, unit in measures_in(value)}
+    if asked is None or not given or not given <= UNIT_NAMES:
+        return False
+    return {_MEASURED[unit] for unit in asked}.isdisjoint(_MEASURED[unit] for unit in given)
 
 
 def with_unit(header: str, text: str) -> tuple[str, str]:

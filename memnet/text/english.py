@@ -8,32 +8,37 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
 from memnet.storage.words import WORD, words_of
 
+
+def word_lists(name: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a list beside this file, each as its words with the section that it is in."""
+    section = ""
+    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif not line.startswith("#"):
+            yield section, [word.replace("_", " ") for word in line.split()]
+
+
+def listed(section: str) -> frozenset[str]:
+    """The words of a section of ``words.txt``."""
+    lines = word_lists("words.txt")
+    return frozenset(word for one, line in lines if one == section for word in line)
+
+
 LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
 # Words inside a name: "Rank of Orre"; those of other European languages among them.
-CONNECTIVES = frozenset(
-    """
-    of and de la le du des da di del van von der den for in on at to a an y e et al el
-    ibn bin from with the
-    """.split()
-)
+CONNECTIVES = listed("connectives")
 # Words that are no name by themselves, though a sentence or a date starts with a capital.
-NOT_NAMES = frozenset(
-    """
-    a an and are as at but by for from had has have he her hers his how i if in into is it
-    its january february march april may june july august september october november
-    december monday tuesday wednesday thursday friday saturday sunday no not of on one or
-    our she so some such that the their them then there these they this those to was we were
-    what when where which while who whom whose why with you your after although also among
-    before both during each however since two three until upon under
-    """.split()
-)
+NOT_NAMES = listed("no names")
 # The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")
 # Introduces another name of the subject: "also known as".
@@ -41,22 +46,14 @@ ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-STOP_WORDS = frozenset(
-    """
-    a an and are as at be been being by did do does for from had has have he her his how i
-    in into is it its not of on or our s than that the their them then there these they this
-    those to was we were what when where which who whom whose why with you your
-    """.split()
-)
+STOP_WORDS = listed("stop words")
 # Function words of German, Dutch, French, Spanish, Italian and Portuguese that are none in English.
-_FOREIGN = frozenset(
-    """
-    au auf aux com como con dans das de del della dem den der des di die du een ein eine einem
-    einen einer el elle en er es est et für gibt hat het ich il im ist kann kostet la las le les
-    lo los mit más na nach nel nicht niet não o os para par pas per por pour qu que qui sie sind
-    son sont sur um un una und une uno van vom von war welche wer werden wie wird wo wurde wurden
-    y zu zum zur é è
-    """.split()
+_FOREIGN = listed("foreign")
+# Asks for what was so before.
+ASKS_EARLIER = re.compile(
+    r"\b(?:previous\w{0,4}|former\w{0,4}|(?<!how )old|earlier|before|originally|used to|draft|"
+    r"archived|from(?=\W{0,9}$))\b",
+    re.IGNORECASE,
 )
 # A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
@@ -147,6 +144,9 @@ UnitKind = Literal["sentence", "item", "row", "line"]
 
 _ITEM = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]")
 _ROW = re.compile(r" \| |; [^;:\n]{1,60}: ")
+# In "Width: 5 m. Weight: 6 kg." the segmenter takes "m." for an abbreviation
+LABELLED = re.compile(r"[^\W\d_][^:.\n]{0,40}: \S")
+_NEXT_LABEL = re.compile(r"(?<=\.) (?=[A-Z][\w /-]{0,30}: \S)")
 # Characters up to which an item of a list or a row is one unit, however many its sentences
 _MAX_WHOLE = 300
 _LINES = re.compile(r"[^\n]+(?:\n[^\n]+)*")  # without an empty one between them
@@ -154,6 +154,7 @@ _LINE = re.compile(r"[^\n]+")
 _MIN_WIDTH = 45  # Characters of the longest line from which lines may be broken to a width
 _RAGGED = 0.1  # Share of the width that may be left, as where people break lines by hand
 _ENDS_SENTENCE = re.compile(r"[.!?…][)\"'”’*]?[ \t]*$")
+_SENTENCES = re.compile(r"[^\W\d_]{3}[.!?] [A-Z]")
 _PROSE_ENDS = tuple(".!?:…)\"'”’")  # Characters that a line of prose ends with
 
 
@@ -184,8 +185,11 @@ def units(text: str) -> Sequence[Unit]:
             found.append(Unit(*span, kind))
             continue
         for first, last in sentences(line):
-            if WORD.search(line, first, last):
-                found.append(Unit(span[0] + first, span[0] + last, kind))
+            labelled = _NEXT_LABEL.finditer(line, first, last)
+            starts = [one.end() for one in labelled] if LABELLED.match(line, first) else []
+            for start, end in pairwise((first, *starts, last + 1)):
+                if WORD.search(line, start, end - 1):
+                    found.append(Unit(span[0] + start, span[0] + end - 1, kind))
     return found
 
 
@@ -236,7 +240,7 @@ def _kind(line: str) -> UnitKind:
         return "item"
     if _ROW.search(line):
         return "row"
-    return "sentence" if line.endswith(_PROSE_ENDS) else "line"
+    return "sentence" if line.endswith(_PROSE_ENDS) or _SENTENCES.search(line) else "line"
 
 
 # Whether a sentence is about the past, about neither, or about what is to come.

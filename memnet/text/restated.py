@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-from memnet.text.english import units
+from memnet.text.english import listed, units, word_lists
 
 _AUXILIARY = re.compile(
     r"(?:q\b|[\W\d]){0,9}(?:(?:and|but|so) )?"  # "1.2 Can I swim?", "Q: Can I swim?"
@@ -21,9 +20,10 @@ _SPELLED = tuple(
     for pattern, written in (
         (r"[’`]", "'"),
         (r"\bcan(?:not|'t)\b", "can not"),
-        (r"\bmust not\b|(?:^\W{0,4}|(?<=[.;:] ))(?:please )?(?:do not|don't|never)\b", "may not"),
         (r"\bwon't\b", "will not"),
+        (r"\b(?:take|taken|taking) (my |your |the )?(\w{1,20} )?off\b", r"remove \1\2"),
         (r"n't\b", " not"),
+        (r"\b(must|shall) not\b|(?:^\W{0,4}|(?<=[.;:] ))(please )?(do not|never)\b", "may not"),
         (r"\b(it|he|she|there|that)'s\b", r"\1 is"),
         (r"'s\b", ""),
         (r"\bnot only\b", ""),
@@ -58,30 +58,19 @@ _MODAL = {
     for modal, denies, words in (
         ("may", 0, "can may allow permit possible ok okay welcom allowabl permissibl"),
         ("may", 1, "forbid prohibit ban impossibl"),
-        ("must", 0, "must need requir necessary compulsory obligatory mandatory"),
+        ("must", 0, "must shal need requir necessary compulsory obligatory mandatory"),
         ("must", 1, "optional voluntary unnecessary"),
     )
     for word in words.split()
 }
-_LEFT_OUT = frozenset(
-    "a an the this these those there is are am was were be been being do does did will should also "
-    "still ever now really currently already yet any anymore anybody anyone anything here own just "
-    "very fully completely strictly permanently always please again all every each both everywhere "
-    "anywhere throughout".split()
-)
+_LEFT_OUT = listed("left out")
 _PRONOUNS = frozenset("it they he she this".split())
 _ANYBODY = frozenset("i you we one people my your our".split())
 # What "the object" and the like stand for is named by the heading.
-_THINGS = frozenset(
-    "object item thing device machine unit room building place house venue site product app "
-    "program service animal vehicle".split()
-)
+_THINGS = listed("things")
 _LIGHT = frozenset("use bring keep hav".split())  # "May I use a drone?": "Drones are forbidden."
 _OF_MODALS = frozenset("to for of it if".split())
-PREPOSITIONS = frozenset(
-    "in on at to from with by for of near under over into onto inside outside behind without about "
-    "than as through between off out up down".split()
-)
+PREPOSITIONS = listed("prepositions")
 # After these a clause says more than is asked; times and conditions say less.
 _PLACED = frozenset("in at to near from on".split())
 _TIMES = re.compile(
@@ -137,29 +126,22 @@ _VERB = re.compile(r"\b(?:is|are|was|were|can|may|has|have)\b(?! not\b)", re.IGN
 _PREFIXES = ("un", "in", "non", "dis", "im", "ir", "il")
 _SHORTEST = 3  # Letters of a stem that a prefix denies
 # Not the opposites of "cover", "form" and so on.
-_NO_OPPOSITES = frozenset(
-    "discover display discount discharg inform instal instruct invent insur import impres improv "
-    "impart indeed insid interest increas disast diseas distract dispos".split()
-)
+_NO_OPPOSITES = listed("no opposites")
 _IRREGULAR = {
-    form: verb
-    for verbs in (
-        "begin began begun, die died, lie lied, use used, break broke broken, bring brought, "
-        "build built, buy bought, catch caught, choose chose chosen, come came, draw drew "
-        "drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed "
-        "fed, find found, fly flew flown, forbid forbade forbidden, forget forgot forgotten, "
-        "freeze froze frozen, get got gotten, give gave given, go went gone, grow grew grown, "
-        "have had, hear heard, hide hid hidden, hold held, keep kept, know knew known, lead "
-        "led, leave left, lend lent, lose lost, make made, mean meant, meet met, pay paid, "
-        "ride rode ridden, ring rang rung, run ran, say said, see saw seen, sell sold, send "
-        "sent, shake shook shaken, sing sang sung, sink sank sunk, sit sat, sleep slept, "
-        "speak spoke spoken, spend spent, stand stood, steal stole stolen, swim swam swum, "
-        "take took taken, teach taught, tell told, think thought, throw threw thrown, wear "
-        "wore worn, win won, write wrote written"
-    ).split(",")
-    for verb, *forms in (verbs.split(),)
-    for form in forms
-} | {"has": "have", "dying": "die", "going": "go", "lying": "lie", "using": "use", "ed": "eat"}
+    form: verb for _, (verb, *forms) in word_lists("irregular_verbs.txt") for form in forms
+}
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY = rf"\b({'|'.join(_DAYS)})(?:s|nes|rs|ur)?(?:days?)?\b"
+_OPENS = re.compile(  # "Monday: closed", "Tue to Fri 9:00"
+    rf"{_DAY}(?: ?(?:to|-|–|until) ?{_DAY})?:? (?:(?P<closed>closed)|(?:open )?(?:from )?\d)",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(  # "Legal protection: none"
+    r"\W{0,9}(?P<label>[^:\n]{2,40}): (?:(?P<yes>yes|included|covered|allowed|permitted)|none|no|"
+    r"excluded|forbidden|prohibited|not (?:included|covered|allowed|permitted))\W{0,9}",
+    re.IGNORECASE,
+)
+_OF_ENTRIES = _LIGHT | {"includ", "cover", "insur", "ther"}  # "Is there legal protection?"
 _LONGEST = 1000  # Characters of a question: its clauses are compared with each one of a text
 
 
@@ -179,6 +161,7 @@ class Difference(NamedTuple):
     opposed: bool  # Whether it has an opposite of a word of the question, and another of its words
     denies: bool
     shared: int  # How many stems both have
+    clause: str
 
     @property
     def is_of_other(self) -> bool:
@@ -219,6 +202,7 @@ def restates(question: str, text: str, title: str = "", before: str = "") -> Res
         replied = _replied(verb, frame, heading, sentence, named)
         if replied is not None:
             return replied
+        found.add(_entered(frame, sentence, named | set(_frame(heading).words)))
         for clause in _clauses(_spelled(sentence)) if "?" not in sentence else ():
             free = _ONLY.sub("", clause, count=1)
             if verb in ("do", "does"):
@@ -255,8 +239,12 @@ def _replied(
     other = _asked(heading) if "?" in heading else None
     if other is None or other[2].modal != asked.modal:
         return None
+    named |= PREPOSITIONS
     words = tuple(one for one in asked.words if one in other[2].words or one not in named)
-    same = _same(words, other[2].words, verb, asked.modal)
+    # "Do you sell flour?" asks the mill whether "the mill" sells flour, though perhaps another one.
+    by_name = len(words) > len(other[2].words) and "you" in other[2].tokens
+    by_name &= "the" in asked.tokens[:2]
+    same = _same(words[int(by_name) :], other[2].words, verb, asked.modal)
     spelled = _spelled(answer)
     said = _frame(_BREAK.split(spelled.rstrip(" .!"), maxsplit=1)[0])
     if reply := _REPLY.match(spelled):
@@ -264,7 +252,25 @@ def _replied(
     elif said.words or not said.modal or said.modal != asked.modal:  # "There is no need"
         return None
     odd = (asked.denials + other[2].denials + said.denials) % 2 == 1
-    return None if same is None else Restated(same != odd, sure=True)
+    return None if same is None else Restated(same != odd, sure=not by_name)
+
+
+def _entered(asked: _Frame, sentence: str, named: frozenset[str]) -> Restated | None:
+    """What "Pets: not allowed" or "Monday: closed" says of what its label names."""
+    known = {*named, *_frame(sentence).words, *PREPOSITIONS, *_OF_ENTRIES}
+    days = [found for one in asked.words if (found := re.match(_DAY, one))]
+    entry, said = _ENTRY.fullmatch(sentence), set[bool]()
+    if "open" in asked.words and len(days) == 1:
+        known |= {"open", days[0].string}
+        for one in _OPENS.finditer(sentence):
+            first, last = (_DAYS.index((day or one[1]).casefold()) for day in one.groups()[:2])
+            if (_DAYS.index(days[0][1]) - first) % 7 <= (last - first) % 7:
+                said.add(one["closed"] is None)
+    elif entry and {*_frame(entry["label"]).words} <= {*asked.words}:
+        said.add(entry["yes"] is not None)
+    if len(said) != 1 or asked.denials:
+        return None
+    return Restated(said.pop(), sure=known.issuperset(asked.words))
 
 
 def _of_others(asked: _Frame, clause: str, named: frozenset[str]) -> Restated | None:
@@ -292,7 +298,7 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
         modal = asked.modal if asked.modal == said.modal else ""
         denies = said.denials % 2 == 1
         others = instead - PREPOSITIONS
-        found.append(Difference(missing, others, modal, opposed, denies, shared))
+        found.append(Difference(missing, others, modal, opposed, denies, shared, clause))
     return sorted(found, key=lambda one: len(one.missing))
 
 
@@ -407,6 +413,10 @@ def _compared(
     """What a clause says to a question that begins with ``verb``."""
     whole, _, piece = clause.partition("\0")
     said = _frame(whole)
+    if (asked.modal, said.modal, said.denials) == ("may", "must", 0):  # "Hats must be removed"
+        missing, extra = {*asked.words} - {*said.words} - named, {*said.words} - {*asked.words}
+        opposed = len(missing) == len(extra) == 1 and _kind(*missing, *extra)
+        return Restated(asked.denials % 2 == 1, sure=True) if opposed else None
     if asked.modal != said.modal:
         asked, said = _permitted(asked, said.words), _permitted(said, asked.words)
     if said.modal != asked.modal or said.modal == "both" or not asked.words:
@@ -572,12 +582,8 @@ def _kind(one: str, other: str) -> str:
 def _opposites() -> dict[frozenset[str], str]:
     """Pairs of stems, each with its section."""
     found: dict[frozenset[str], str] = {}
-    section = ""
-    for line in Path(__file__).with_name("antonyms.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif not line.startswith("#"):
-            word, *others = map(_stem, line.split())
-            for other in others:
-                found.setdefault(frozenset((word, other)), section)
+    for section, line in word_lists("antonyms.txt"):
+        word, *others = map(_stem, line)
+        for other in others:
+            found.setdefault(frozenset((word, other)), section)
     return found

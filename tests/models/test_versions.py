@@ -38,6 +38,10 @@ _REPLACED = (
     _document("c", "Dress", "Archived.\n\nGuides wear grey coats. Maps are carried in a tube."),
     _document("d", "Dress", "Since the move.\n\nGuides wear red coats. Maps are carried in a bag."),
 )
+_REVOKED = (
+    _document("k1", "Key rules (revoked)", "A key may be kept for nine days. A loss costs £4."),
+    _document("k2", "Key rules", "A key may be kept for two days. A loss costs £15."),
+)
 _TABLES = (
     _document("2019", "Prices 2019", "| Bread | Price |\n|---|---|\n| Rye | 30 |\n| Oat | 34 |"),
     _document("2023", "Prices 2023", "| Bread | Price |\n|---|---|\n| Rye | 41 |\n| Oat | 47 |"),
@@ -64,6 +68,7 @@ _PUMPS = (
         (_SAID, "What did a pitch cost in 2021?", "12 crowns"),
         (_DRAFT, "When does the coach leave the square?", "8:20"),
         (_REPLACED, "What colour are the coats that guides wear?", "red"),
+        (_REVOKED, "How long may a key be kept?", "two days"),
         (_TABLES, "What is the price of rye?", "41"),
         (_TABLES, "What was the price of rye in 2019?", "30"),
         (_PUMPS, "How much does the small stove weigh?", "62 kg"),

@@ -20,6 +20,7 @@ from memnet.reader.borders import with_borders
         ("Call +43 660 123 45 at night.", "660", "+43 660 123 45"),
         ("Soak it for 2-3 weeks.", "3", "2-3 weeks"),
         ("Room B-12 is free.", "12", "12"),
+        ("Sold for 90 crowns to Ida Voss.", "90 crowns to", "90 crowns"),
         ("The password is heron-7-cliff, in lower case.", "heron", "heron-7-cliff"),
         ("The host is quay_box.", "quay", "quay_box"),
         ("It is low - mostly.", "low", "low"),

@@ -197,3 +197,46 @@ def test_other_days_say_nothing_about_one() -> None:
     assert names_other_times("Is it open on Fridays?", "Closed on Mondays.")
     assert not names_other_times("Is it open on Fridays?", "Closed on Mondays and Fridays.")
     assert not names_other_times("Is it open on Fridays?", "Open daily.")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "yes"),
+    [
+        ("May the lodger keep a goat?", "The lodger shall not keep goats.", False),
+        ("May I wear boots in the chapel?", "Boots must be taken off in the chapel.", False),
+        ("Can I sing in the chapel?", "Boots must be taken off in the chapel.", None),
+        ("Is it allowed to light a candle here?", "No candle may be lit here.", False),
+        ("Is towing included?", "Towing: none", False),
+        ("Is towing included?", "Tyres: none", None),
+        ("Are tents allowed?", "Tents: permitted", True),
+        (
+            "Is the mill open on Tuesdays?",
+            "The mill: Monday closed, Tue to Thu 9:00 to 12:00.",
+            True,
+        ),
+        (
+            "Is the mill open on Mondays?",
+            "The mill: Monday closed, Tue to Thu 9:00 to 12:00.",
+            False,
+        ),
+        (
+            "Is the mill open on Sundays?",
+            "The mill: Monday closed, Tue to Thu 9:00 to 12:00.",
+            None,
+        ),
+        ("Is the mill open on Mondays?", "Saturday to Monday: closed", False),
+    ],
+)
+def test_entries_hours_and_duties_say_what_may_be(
+    question: str, text: str, yes: bool | None
+) -> None:
+    said = restates(question, text, "The mill")
+    assert said == (None if yes is None else Restated(yes, sure=True))
+
+
+def test_a_firm_is_asked_as_you_in_its_own_questions() -> None:
+    asked = "Do you dye wool?"
+    assert restates("Does the dyer dye wool?", "Yes, any colour.", "Answers", asked) == (
+        Restated(yes=True, sure=False)
+    )
+    assert restates("Does the dyer dye silk?", "Yes, any colour.", "Answers", asked) is None

@@ -102,6 +102,32 @@ def test_long_sentences_and_other_shapes_are_left_to_the_network() -> None:
     assert best("When did Ben come?", text, {"Ruth": 0.2, "1990": 0.1}) == "Ruth"
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the toll?", "7 francs"),
+        ("What was the toll before?", "4 francs"),
+        ("Where is the depot?", "Arlen"),
+        ("Where was the depot formerly?", "Brigg"),
+        ("Where did the depot move from?", "Brigg"),
+    ],
+)
+def test_what_was_before_is_told_from_what_is_so_now(question: str, answer: str) -> None:
+    text = "The toll is 7 francs; before that it was 4 francs."
+    if "depot" in question:
+        text = "Last spring the depot moved from Brigg to Arlen."
+        read = {"Brigg": 0.4, "Brigg to Arlen": 0.2, "Arlen": 0.3}
+        assert best(question, text, read) == answer
+        return
+    for first, last in ((0.5, 0.2), (0.2, 0.5)):
+        assert best(question, text, {"7 francs": first, "4 francs": last}) == answer
+
+
+def test_times_from_and_to_are_no_change() -> None:
+    read = {"9:00": 0.5, "17:00": 0.2}
+    assert best("When does it open?", "It opens from 9:00 to 17:00.", read) == "9:00"
+
+
 def test_spans_of_several_passages_are_weighed_apart() -> None:
     passages = [Passage("", "Mo has 4 keys."), Passage("", "Jo has 7 keys.")]
     spans = [Span(0, 7, 8, 0.6), Span(1, 7, 8, 0.3)]

@@ -78,3 +78,28 @@ def test_a_title_or_heading_names_the_subject() -> None:
     text = "Tariffs\n\nThe fee is 30 euros for a winter."
     assert confidence_left("What is the fee of the marina?", "30", text, "Marina") == 1.0
     assert confidence_left("What is the fee in the tariffs?", "30", text) == 1.0
+
+
+BARGE = "Draught: 0.8 m. Bilge tank: 55 litres. Winch: 310 kg. Mooring: £1,240. Berths: 6."
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "left"),
+    [
+        ("How heavy is the barge?", "310 kg", 1.0),
+        ("How heavy is the barge?", "0.8 m", 0.0),
+        ("How wide is the barge?", "55 litres", 0.0),
+        ("What is the tank capacity?", "310 kg", 0.0),
+        ("When was the barge built?", "£1,240", 0.0),
+        ("Who owns the barge?", "£1,240", 0.0),
+        ("How much does the barge cost?", "310 kg", 0.0),
+        ("How many litres does the bilge tank hold?", "55 litres", 1.0),
+        ("How many people does the barge sleep?", "310 kg", 0.0),
+        ("How much is the mooring of the barge?", "£1,240", 1.0),
+        ("How heavy is the dinghy?", "310 kg", 0.0),  # the title names another vessel
+    ],
+)
+def test_a_value_is_of_the_quantity_that_is_asked_for(
+    question: str, short: str, left: float
+) -> None:
+    assert confidence_left(question, short, BARGE, "Barge") == left

@@ -190,6 +190,10 @@ _SHEETS = {
         ]
     )
 }
+_HOURS = {
+    "Open": "Slipway\n\nMonday to Friday: 6:00 to 22:00\nSunday: 8:00 to 20:00\n\n"
+    "Chandlery\n\nMonday: closed\nSunday: 11:00 to 15:00"
+}
 _BOILER = {
     "Boiler": "Service\n\n- 2021-10-04: descaled\n- 2022-10-11: new burner\n"
     "- 2023-09-28: descaled, oiled\n- 2024-10-02: swept"
@@ -228,6 +232,8 @@ _BOILER = {
         (_BOILER, "When was the boiler first descaled?", "2021-10-04"),
         (_BOILER, "When was the boiler last serviced?", "2024-10-02"),
         (_BOILER, "When was the boiler last painted?", None),
+        (_HOURS, "When is the chandlery open on Sunday?", "11:00 to 15:00"),
+        (_HOURS, "When is the slipway open on Sunday?", "8:00 to 20:00"),
     ],
 )
 def test_what_rows_forms_and_lists_of_days_say(

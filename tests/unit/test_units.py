@@ -59,6 +59,15 @@ def _attended(text: str, logits: list[float], passage: int = 0) -> list[Attended
     ]
 
 
+def test_labels_on_one_line_and_sentences_without_a_last_stop_are_told_apart() -> None:
+    for text, count in (
+        ("Mass: 5 kg. Cable: 4 m. Fuse: 16 A.", 3),
+        ("Signed by A. Lenz: nobody else.", 1),
+        ("Dogs may not swim. The gate closes at 20:00", 2),
+    ):
+        assert len(units(text)) == count
+
+
 def test_a_list_is_quoted_with_its_items() -> None:
     [item] = ranked({"Lamp": LIST})
     attended = _attended(LIST, [0.5, 2.0, -3.0, 1.0, -8.0, -9.0])

@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import FORM_LINE, BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.markup.markdown_rules import make_parser
 from memnet.loaders.markup.writing import image_text, path_name
@@ -25,6 +25,7 @@ from memnet.loaders.web import html
 from memnet.loaders.web.html_blocks import link_names
 from memnet.loaders.web.html_tree import BLOCKS, UNREAD, flat_text, parse
 
+_BESIDE = 9  # Tokens of a line that are looked at for its label
 _GONE = "\x01"  # stands for an image or an embed that is no text
 _GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
 _AROUND = frozenset({"html", "head", "body"})
@@ -141,6 +142,21 @@ def _formula(
     return escape(tokens[index].content).replace("\n", "<br>")
 
 
+def _softbreak(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
+) -> str:
+    """A line break between lines of a form, as people write them in notes; else they are prose."""
+    before, after = (
+        "".join("\n" if one.type == "softbreak" else one.content for one in side)
+        for side in (
+            tokens[max(0, index - _BESIDE) : index],
+            tokens[index + 1 : index + 1 + _BESIDE],
+        )
+    )
+    form = FORM_LINE.match(before.rpartition("\n")[2]) and FORM_LINE.match(after)
+    return "<br>\n" if form else "\n"
+
+
 def _image(
     _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
 ) -> str:
@@ -216,6 +232,7 @@ def _component(
 
 _RENDERED = {
     "formula": _formula,
+    "softbreak": _softbreak,
     "image": _image,
     "wiki_link": _wiki_link,
     "html_inline": _html_inline,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Literal
 
+from memnet.loaders.document import FORM_LINE
 from memnet.loaders.pdf.lines import Line
 
 PartKind = Literal["heading", "paragraph", "item", "code", "table"]
@@ -16,7 +17,6 @@ NUMBER = re.compile(
     r"(?:\d{1,3}[.)]|\(\d{1,3}\)|[a-z][.)]|\([a-z]\)|\([ivx]{1,5}\)|[ivx]{2,5}[.)])(?=\s)\s*"
 )
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,2}$")
-_LABELLED = re.compile(r"[^\W\d_][^:.!?]{0,39}: \S")  # A line of a form: "Fee: 20 francs"
 _CJK = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _LOWER = re.compile(r"[a-z]{4}")
 _WORD_START = re.compile(r"[^\W\d_]+")
@@ -202,7 +202,7 @@ def goes_on_elsewhere(last: Line, line: Line) -> bool:
     """Whether a line at the top of a column or page goes on with the last of the one before."""
     if line.mono != last.mono or not _same_size(last, line):
         return False
-    if last.hyphen or _label(line.text) or _ends(last) or _LABELLED.match(last.text):
+    if last.hyphen or _label(line.text) or _ends(last) or FORM_LINE.match(last.text):
         return last.hyphen
     return line.text[:1].islower() or (not breaks_early(last, line) and line.bold == last.bold)
 
@@ -264,7 +264,7 @@ def find_leading(pages: Sequence[list[Line]]) -> None:
 def join_lines(lines: Sequence[Line], words: Words) -> str:
     """The text of a paragraph; lines that end early keep their line break."""
     parts = [lines[0].text]
-    form = 2 * sum(_LABELLED.match(line.text) is not None for line in lines) >= max(3, len(lines))
+    form = 2 * sum(FORM_LINE.match(line.text) is not None for line in lines) >= max(3, len(lines))
     breaks = [
         _breaks(last, line) or (form and not line.text[0].islower())
         for last, line in pairwise(lines)

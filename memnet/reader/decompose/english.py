@@ -26,6 +26,7 @@ from memnet.reader.decompose.forms import (
 from memnet.reader.passages import RankedSlot, passages_titled, read_best, windows_of_source
 from memnet.reader.spans import Reader
 from memnet.runtime.device import in_background
+from memnet.text.english import word_lists
 from memnet.text.names import normalise
 from memnet.types import Candidate
 
@@ -58,26 +59,7 @@ _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the 
 _LOCATED = re.compile(r"\b(?:located|situated)\b")
 _COUNTRY_LETTERS = 4  # Letters by which countries are compared: "Italy" and "Italian" are the same
 # Words for the people of a country that begin otherwise than its name, and other names.
-_COUNTRIES = {
-    "danish": "denmark",
-    "dutch": "netherlands",
-    "england": "british",
-    "english": "british",
-    "finnish": "finland",
-    "french": "france",
-    "irish": "ireland",
-    "polish": "poland",
-    "scottish": "british",
-    "spanish": "spain",
-    "states": "america",
-    "swiss": "switzerland",
-    "kingdom": "british",
-    "u s": "america",
-    "us": "america",
-    "usa": "america",
-    "uk": "british",
-    "welsh": "british",
-}
+_COUNTRIES = dict(line for _, line in word_lists("countries.txt"))
 _ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
 # Years within which something was, by how many of year, month and day are written.
 _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}

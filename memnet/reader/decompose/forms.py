@@ -6,54 +6,17 @@ from typing import NamedTuple
 
 from memnet.reader.decompose.negation import negated, without_denied
 from memnet.reader.passages import RankedSlot, passages_named, windows_of_source
+from memnet.text.english import listed, word_lists
 from memnet.text.names import name_pattern, normalise, stems, without_brackets
 
 # Questions that ask for who has a role, and for where lives began and ended.
-ROLES = {
-    "director": "Who directed {}?",
-    "performer": "Who performed {}?",
-    "singer": "Who performed {}?",
-    "composer": "Who composed the music of {}?",
-    "author": "Who wrote {}?",
-    "writer": "Who wrote {}?",
-    "founder": "Who founded {}?",
-    "producer": "Who produced {}?",
-    **dict.fromkeys(
-        ("birthplace", "birth place", "place of birth", "city of birth"), "Where was {} born?"
-    ),
-    **dict.fromkeys(("place of death", "city of death"), "Where did {} die?"),
-}
-_PEOPLE = frozenset(
-    """
-    actress boss brother captain ceo child coach daughter father grandfather grandmother head host
-    husband king leader man minister mother parent partner person president queen sibling sister
-    son spouse star uncle wife woman
-    """.split()
-)
-_THINGS = frozenset(
-    """
-    airline album band capital city club college company continent county country currency district
-    employer label language league location manufacturer network owner party predecessor province
-    publisher region religion school series sport state studio team university
-    """.split()
-)
+ROLES = {role: asked for _, (asked, *roles) in word_lists("roles.txt") for role in roles}
+_PEOPLE = listed("people")
+_THINGS = listed("owned")
 # Agent nouns: a keyboardist, a screenwriter.
 _AGENTS = re.compile(r"^[a-z]{3,}(?:er|or|ist|ian|ect|man)")
 # Relatives by two relations, the nearer first.
-KIN = {
-    "paternal grandfather": ("father", "father"),
-    "paternal grandmother": ("father", "mother"),
-    "maternal grandfather": ("mother", "father"),
-    "maternal grandmother": ("mother", "mother"),
-    "father-in-law": ("spouse", "father"),
-    "mother-in-law": ("spouse", "mother"),
-    "child-in-law": ("child", "spouse"),
-    "daughter-in-law": ("son", "wife"),
-    "son-in-law": ("daughter", "husband"),
-    "stepchild": ("spouse", "child"),
-    "stepfather": ("mother", "husband"),
-    "stepmother": ("father", "wife"),
-}
+KIN = {name: (first, second) for _, (name, first, second) in word_lists("kin.txt")}
 _KIN_WORDS = "|".join(KIN)
 _KIN_OF = re.compile(rf"\b({_KIN_WORDS}) of\b", re.IGNORECASE)
 _KIN_AFTER = re.compile(rf"(?<=['’]s )({_KIN_WORDS})\b", re.IGNORECASE)

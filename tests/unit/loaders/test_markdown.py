@@ -123,6 +123,14 @@ def test_marks_of_notes_are_gone_but_not_in_code() -> None:
     assert note.text == ("A marked word and ==kept== %%too%% [[Link]], a==b and c==d.\n\nend")
 
 
+def test_lines_of_a_form_stay_lines_and_those_of_prose_are_joined() -> None:
+    form = "**Tare:** 2 t\nAxles: 3\nLent to: Bo"
+    assert document(form).text == "Tare: 2 t\nAxles: 3\nLent to: Bo"
+    assert document("We met Bo\nNote: he is ill\nand stays.").text == (
+        "We met Bo Note: he is ill and stays."
+    )
+
+
 def test_tags_are_metadata() -> None:
     note = document("#one and (#two/three) but #fff #a1b2c3 #12 a#no `#code`\n\n## #head\n\n#ünï")
     assert note.metadata == {"tags": ["one", "two/three", "ünï"]}
