@@ -504,7 +504,10 @@ class Engine:
             InputError: an id is not in that namespace; nothing is removed then.
         """
         with self.store.writing():
+            from memnet.loaders.pdf.scans import forget_scans
+
             names = existing_sources(self.store, source_ids, namespace, self.config.limit)
+            forget_scans()  # which may hold its text
             return self.store.delete(names, namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:

@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from memnet import Engine
+from memnet.loaders import signatures
 from tests import session
 from tests.toy import toy_memory
 
@@ -157,3 +158,12 @@ def postgres_schema(postgres: "Server") -> Iterator["Schema"]:
 
     with new_schema(postgres) as schema:
         yield schema
+
+
+@pytest.fixture
+def without_ocr(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Text in pictures is not read, as where the extra for it is missing."""
+    monkeypatch.setattr(signatures, "find_spec", lambda _: None)
+    signatures.reads_pictures.cache_clear()
+    yield
+    signatures.reads_pictures.cache_clear()

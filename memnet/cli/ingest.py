@@ -25,7 +25,7 @@ from memnet.cli.output import (
 )
 from memnet.errors import InputError
 from memnet.loaders.formats import FORMATS, format_by_name
-from memnet.loaders.signatures import UNKNOWN
+from memnet.loaders.signatures import OCR_ADVICE, UNKNOWN, reads_pictures
 
 if TYPE_CHECKING:
     from memnet.errors import Problem
@@ -233,7 +233,8 @@ class _ProblemReporter:
                 more = ["..."] if len(self._suffixes) > len(suffixes) else []
                 text += f" ({', '.join([*suffixes, *more])})"
             parts.append(text)
-        return ", ".join(parts)
+        advice = f" ({OCR_ADVICE})" if "images" in counts and not reads_pictures() else ""
+        return ", ".join(parts) + advice
 
 
 def _show_report(report: "IngestReport", reporter: _ProblemReporter) -> None:
@@ -296,7 +297,7 @@ def _bytes_bar(
         def advance_by(progress: "Progress") -> None:
             speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
             shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
-            advance(progress.bytes, f"{shown}, {speed:,.0f} kB/s")
+            advance(progress.bytes, progress.reading or f"{shown}, {speed:,.0f} kB/s")
 
         yield advance_by
 

@@ -39,6 +39,7 @@ class Progress(NamedTuple):
     documents: int
     bytes: int = 0  # of the files they were read from, and of files that are unchanged
     kinds: Mapping[str, int] = MappingProxyType({})  # files by format: "PDF files", "Markdown"
+    reading: str = ""  # the page that is read, where that takes seconds: "a.pdf, page 3 of 300"
 
 
 @dataclass
@@ -146,7 +147,10 @@ class Ingest:
                 title=limits.title,
                 memory=limits.load_memory,
                 seconds=limits.load_seconds,
-            )
+            ),
+            lambda name, page, pages: self._on_progress(
+                self._progress._replace(reading=f"{Path(name).name}, page {page:,} of {pages:,}")
+            ),
         )
         self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
         self._slot_process = SlotProcess(config.window)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from memnet.errors import InputError, Problem
 from memnet.io import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
-from memnet.loaders.signatures import recognise, why_skipped
+from memnet.loaders.signatures import PICTURES, reads_pictures, recognise, why_skipped
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class SourceFile:
     max_unpacked: int = 512 << 20  # bytes that all that is packed in it may unpack to
     # Given the name of a file within this one before that is read; whether to read it.
     begin: Callable[[str], bool] = lambda _name: True
+    # Given the number of a page that takes seconds, and of all pages, before it is read.
+    advance: Callable[[int, int], None] = lambda _page, _pages: None
 
     @property
     def title(self) -> str:
@@ -124,6 +126,7 @@ FORMATS: tuple[Format, ...] = (
     Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "office.opendocument"),
     Format("org", "Org files", (".org",), "pandoc:org"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
+    Format("picture", "pictures", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"), "pictures"),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "office.pptx"),
     Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
     Format("rtf", "RTF documents", (".rtf",), "pandoc:rtf"),
@@ -203,9 +206,13 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
     named = _BY_SUFFIX.get(suffix) or _foreign(suffix)
     if named and named.name == "man" and head and not _MANUAL.search(head):
         named = None  # "system.log.1"
+    if named and named.name == "picture" and not reads_pictures():
+        named = None
     content = recognise(head)
     if content is None:
         return _unmarked(PurePath(name), named, head)
+    if content.name in PICTURES and reads_pictures():
+        return _BY_NAME["picture"]
     if content.reason:
         raise InputError(f"is {content.name}: {why_skipped(content.reason)}", content.reason)
     first, *others = _BY_CONTENT[content.name]

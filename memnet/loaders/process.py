@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
@@ -43,8 +43,11 @@ class LoaderProcess:
     A context manager: the child ends with it. One thread may use it at a time.
     """
 
-    def __init__(self, limits: LoadLimits) -> None:
-        self._limits = limits
+    def __init__(
+        self, limits: LoadLimits, on_page: Callable[..., object] = lambda *_: None
+    ) -> None:
+        """Set up; ``on_page`` gets a file, a page that takes seconds, and the number of pages."""
+        self._limits, self._on_page = limits, on_page
         self._child: _Child | None = None
         self._requested: deque[_Request] = deque()  # sent to the child, and not read to their end
 
@@ -120,6 +123,8 @@ class LoaderProcess:
                     case ["begin", str(name)] if name.startswith(f"{well_formed(file.name)}/"):
                         request.begun += 1
                         request.within = name
+                    case ["page", int(page), int(pages)]:
+                        self._on_page(request.within or file.name, page, pages)
                     case ["memory"]:
                         most = f"{limits.memory >> 20:,} MB"
                         raise _BrokenError(f"takes more than {most} of memory to read; split it")

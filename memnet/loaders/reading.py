@@ -2,7 +2,7 @@
 
 ``main`` does so in a process of its own, within limits; ``process`` starts it. Requests come as
 messages on standard input. The answers to one are a message for each document, each problem and
-the start of each file in an archive, and one for the end.
+the start of each file in an archive and of each page that takes long, and one for the end.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.io import check_size, read_file
@@ -42,11 +42,11 @@ class FileToLoad:
 
 
 def load_documents(
-    file: FileToLoad, limits: LoadLimits, begin: Callable[[str], bool] = lambda _name: True
+    file: FileToLoad, limits: LoadLimits, **told: Callable[..., Any]
 ) -> Iterator[ParsedDocument | Problem]:
     """The documents of a file, by its loader, and a problem for what can't be read.
 
-    ``begin`` is that of ``SourceFile``.
+    ``told`` are ``begin`` and ``advance`` of ``SourceFile``.
 
     Raises:
         MemoryError: reading it takes more memory than there is.
@@ -72,7 +72,7 @@ def load_documents(
 
     yield from read_source(
         known,
-        SourceFile(file.name, data, sibling, limits.characters, limits.title, limits.file, begin),
+        SourceFile(file.name, data, sibling, limits.characters, limits.title, limits.file, **told),
     )
 
 
@@ -127,9 +127,13 @@ def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryI
         limit_time(limits.seconds)
         return True
 
+    def advance(page: int, pages: int) -> None:
+        messages.write_message(answers, ["page", page, pages])
+        limit_time(limits.seconds)
+
     limit_process(limits.memory, limits.seconds)
     try:
-        for item in load_documents(file, limits, begin):
+        for item in load_documents(file, limits, begin=begin, advance=advance):
             try:
                 messages.write_message(answers, messages.item_message(item))
             except messages.TooLargeError:

@@ -1,4 +1,4 @@
-"""The pages of PDF files: routes, which part of a text stands on each, and their pictures."""
+"""The pages of PDF files and pictures: routes, what text stands on each, and how they look."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from fastapi.responses import Response
 
 from memnet.engine import Engine
 from memnet.errors import InputError
+from memnet.loaders.formats import format_by_name
 from memnet.runtime.process import start_child
 from memnet.server.errors import NotFoundError
 from memnet.server.sources import find
@@ -26,6 +27,7 @@ _CHILD = "from memnet.server.pdf_child import main; main()"
 _PLACE = re.compile(r"pp?\. (?:.* \()?(\d+)(?:-(\d+))?\)?")
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CACHED = 32  # answers about files that are kept: pages that a reader turns over again
+_SUFFIXES = {suffix for name in ("pdf", "picture") for suffix in format_by_name(name).suffixes}
 _SECONDS = 20.0  # of processor time for a page: a whole book is read in as much.
 
 
@@ -71,8 +73,8 @@ def router(engine: Engine, work: Work) -> APIRouter:
             spans = page_spans(engine.store.contents.places(source.id, source.namespace))
         path = Path(source.origin or "")
         # Members of an archive have its path before their names.
-        if source.origin != source.id or path.suffix.lower() != ".pdf" or not path.is_file():
-            raise NotFoundError(f"the PDF file of source {source_id!r} no longer exists")
+        if source.origin != source.id or path.suffix.lower() not in _SUFFIXES or not path.is_file():
+            raise NotFoundError(f"the file with the pages of source {source_id!r} no longer exists")
         found: list[PdfPage] = []
         end = 0
         for number, size in enumerate(json.loads(opened(path, _state(path), page=None)), 1):

@@ -1,4 +1,4 @@
-"""The process that opens a PDF file, within limits: one that breaks PDFium breaks no server.
+"""The process that opens a PDF file or picture, within limits: one that breaks it breaks no server.
 
 One request comes as JSON on standard input; the answer goes to standard output: the sizes of all
 pages as JSON, or the picture of one as a PNG file.
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -19,6 +20,9 @@ import pypdfium2.raw as raw
 from numpy.typing import NDArray
 from PIL import Image
 
+from memnet.loaders.pdf.scans import Box, read_scan, scan_words
+from memnet.loaders.pictures import as_pdf
+from memnet.loaders.signatures import reads_pictures
 from memnet.runtime.process import limit_process, own_streams
 
 _WORD = re.compile(r"\S+")
@@ -96,7 +100,9 @@ def main() -> None:
     requests, answers = own_streams()
     request = json.load(requests)
     limit_process(request["memory"], request["seconds"])
-    document = pdfium.PdfDocument(request["path"])
+    path = Path(request["path"])
+    is_pdf = path.suffix.lower() == ".pdf"
+    document = pdfium.PdfDocument(path) if is_pdf else as_pdf(path.read_bytes())
     if request["page"] is None:
         sizes = [document.get_page_size(number) for number in range(len(document))]
         answers.write(json.dumps(sizes).encode())
@@ -109,12 +115,13 @@ def _picture(document: pdfium.PdfDocument, request: dict[str, Any]) -> bytes:
     """A page as a PNG file, with the words of a span of its text marked."""
     document.init_forms()
     page = document[request["page"]]
-    width, height = page.get_size()
+    boxes = _boxes(page, request["text"], request["start"], request["end"])
+    width, height = page.get_size()  # once it is upright
     most = math.sqrt(_MAX_PIXELS / max(1.0, width * height))
     bitmap = page.render(scale=min(request["scale"], most), rev_byteorder=True)
     pixels = np.array(bitmap.to_numpy()[:, :, :3])
     to_bitmap = bitmap.get_posconv(page)
-    for box in _boxes(page, request["text"], request["start"], request["end"]):
+    for box in boxes:
         corners = [to_bitmap.to_bitmap(x, y) for x in box[::2] for y in box[1::2]]
         _mark(pixels, corners)
     buffer = io.BytesIO()
@@ -131,9 +138,7 @@ def _mark(pixels: NDArray[np.uint8], corners: list[tuple[int, int]]) -> None:
     part[:] = (part * _MARK // 255).astype(np.uint8)
 
 
-def _boxes(
-    page: pdfium.PdfPage, text: str, start: int, end: int
-) -> list[tuple[float, float, float, float]]:
+def _boxes(page: pdfium.PdfPage, text: str, start: int, end: int) -> list[Box]:
     """Rectangles (left, bottom, right, top), in points, of the words of a span."""
     if start >= end:
         return []
@@ -141,6 +146,10 @@ def _boxes(
     # A hyphen that breaks a word at the end of a line: both its parts are one word here.
     page_text = text_page.get_text_range().replace("\ufffe", "\u00ad")
     on_page = words(page_text)
+    if not on_page and reads_pictures():
+        found = [(_plain(one), box) for one, box in scan_words(read_scan(page), page)]
+        on_scan = [Word(one, 0, 0) for one, _ in found]
+        return [found[index][1] for index in find_words(words(text), on_scan, start, end)]
     return [
         box
         for index in find_words(words(text), on_page, start, end)
@@ -148,11 +157,9 @@ def _boxes(
     ]
 
 
-def _word_boxes(
-    page: pdfium.PdfTextPage, text: str, word: Word
-) -> list[tuple[float, float, float, float]]:
+def _word_boxes(page: pdfium.PdfTextPage, text: str, word: Word) -> list[Box]:
     """The rectangle of a word; two if it is broken."""
-    boxes: list[tuple[float, float, float, float]] = []
+    boxes: list[Box] = []
     start = word.start
     for part in text[word.start : word.end].split("\u00ad"):
         indices = [

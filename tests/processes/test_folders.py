@@ -77,7 +77,9 @@ def test_a_pattern_that_means_nothing_is_an_error(toy_engine: Engine, tmp_path: 
     assert len(toy_engine) == 0
 
 
-def test_what_holds_no_text_is_counted_by_reason(toy_engine: Engine, tmp_path: Path) -> None:
+def test_what_holds_no_text_is_counted_by_reason(
+    without_ocr: None, toy_engine: Engine, tmp_path: Path
+) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     for name in ("a.png", "b.JPG", "c.woff2", "d.map", "e.map"):

@@ -33,7 +33,9 @@ from memnet.loaders.pdf.paragraphs import (
     join_lines,
 )
 from memnet.loaders.pdf.running_headers import take_running_headers
+from memnet.loaders.pdf.scans import read_scan, scan_lines
 from memnet.loaders.pdf.tables import find_tables, split_columns
+from memnet.loaders.signatures import OCR_ADVICE, reads_pictures
 
 # PDFium's wrapper warns of odd outlines; without a handler logging prints that.
 logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
@@ -53,7 +55,7 @@ _LEADER = re.compile(r"\s*(?:[.\u2024]\s?){4,}\s*|\s*_{8,}\s*|\s*(?:\u2026\s?){2
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """Read a PDF file. Raises InputError if it is damaged, encrypted, or holds no text."""
     with closing(_open(file)) as document:
-        yield from _load(document, file)
+        yield from load_pages(document, file)
 
 
 def _open(file: SourceFile) -> pdfium.PdfDocument:
@@ -71,7 +73,10 @@ def _open(file: SourceFile) -> pdfium.PdfDocument:
         ) from None
 
 
-def _load(document: pdfium.PdfDocument, file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+def load_pages(
+    document: pdfium.PdfDocument, file: SourceFile
+) -> Iterator[ParsedDocument | Problem]:
+    """The document of all pages, which may have been made of a picture."""
     count = len(document)
     if count > _MAX_PAGES:
         raise InputError(f"the PDF has {count:,} pages, {_MAX_PAGES:,} are read: split it")
@@ -79,12 +84,14 @@ def _load(document: pdfium.PdfDocument, file: SourceFile) -> Iterator[ParsedDocu
     if not any(pages):
         images = f", {silent} of them images" if silent else ""
         damaged = f", {broken} of them damaged" if broken else ""
+        what = "no text is recognised in them" if reads_pictures() else OCR_ADVICE
         raise InputError(
-            f"the PDF holds no text on its {_pages(count)}{images}{damaged}; if it is scanned,"
-            " recognise its text first (OCR)"
+            f"the file holds no text on its {_pages(count)}{images}{damaged}; {what}",
+            "images" if silent else "",
         )
-    if silent:
-        yield Problem(file.name, f"{_pages(silent)} of {count} are images without text")
+    if silent and not reads_pictures():
+        what = f"are images without text; {OCR_ADVICE}"
+        yield Problem(file.name, f"{_pages(silent)} of {count} {what}")
     if broken:
         yield Problem(file.name, f"{_pages(broken)} of {count} are damaged")
     yield _document(document, file, pages)
@@ -112,7 +119,11 @@ def _read_pages(
                 page = document[number]
             with closing(page):
                 lines = reader.read(page)
-                silent += not lines and _has_image(page)
+                if not lines and _has_image(page):
+                    if reads_pictures():
+                        file.advance(number + 1, len(document))
+                        lines = scan_lines(read_scan(page), page.get_height())
+                    silent += not lines
         except pdfium.PdfiumError:
             broken += 1
         characters += sum(len(line.text) for line in lines)

@@ -177,7 +177,7 @@ class LineReader:
         for line, _ in pieces:
             if line.turn % 90:
                 line.left, line.right, line.cells = -line.right, -line.left, ()
-            if lines and (joined := _same_line(lines[-1], line)):
+            if lines and (joined := same_line(lines[-1], line)):
                 lines[-1] = joined
             else:
                 lines.append(line)
@@ -305,7 +305,7 @@ def _spaced(text: str, gaps: list[_Gap], width: float) -> str:
     return clean("".join([*parts, text[position:]]), strip=False)
 
 
-def _same_line(line: Line, other: Line) -> Line | None:
+def same_line(line: Line, other: Line) -> Line | None:
     """One line of two, if the second goes on where the first ends, such as after an exponent."""
     if line.turn != other.turn or line.hyphen:
         return None

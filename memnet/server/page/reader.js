@@ -58,7 +58,7 @@ export async function open(source, span, words, from, more = {}) {
       [place, kindOf(part.source), place ? "" : datesOf(part.source.metadata)].filter(Boolean).map((one) => `${one} · `).join(""),
       h("bdi", {}, sourceName(part.source.origin || source)));
     const asText = () => showText(body, asked, query, part);
-    if (/\.pdf$/i.test(part.source.origin ?? "") && (await showPages(body, views, asked, query, asText))) return;
+    if (/\.(pdf|png|jpe?g|tiff?|webp)$/i.test(part.source.origin ?? "") && (await showPages(body, views, asked, query, asText))) return;
     if (opened === asked) asText();
   } catch (error) {
     if (opened !== asked) return;

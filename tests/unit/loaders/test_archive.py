@@ -154,7 +154,7 @@ def test_encrypted_files_are_counted_in_one_problem() -> None:
     assert "holds 2 of 3 files under a password" in problem.what
 
 
-def test_images_and_unknown_kinds_are_problems_with_a_reason() -> None:
+def test_images_and_unknown_kinds_are_problems_with_a_reason(without_ocr: None) -> None:
     image = b"\x89PNG\r\n\x1a\n\0\0"
     texts, problems = _load(
         _zip([("a.txt", "Read."), ("b.png", image), ("c.woff2", "x"), ("d.x", "x"), ("e.txt", "")])
