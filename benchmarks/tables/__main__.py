@@ -48,6 +48,7 @@ def _tables() -> dict[str, str]:
         "collections": documents.collections(
             _result("documents"), _result("documents-without-rules")
         ),
+        "exact_questions": documents.exact_questions(_result("exact_questions")),
         "gate": learned.gate(_result("gate")),
         "facts": learned.facts(_result("facts")),
         "stories": learned.stories(_result("stories")),

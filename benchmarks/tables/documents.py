@@ -185,3 +185,12 @@ def collections(results: dict[str, Any], without: dict[str, Any]) -> str:
 
 def _percent_or_dash(share: float | None) -> str:
     return "-" if share is None else percent(share)
+
+
+def exact_questions(results: dict[str, Any]) -> str:
+    """The table of questions for all of something, and of those that look alike."""
+    rows = head("half", "right of 30 for all of something", "taken of 20 that look alike")
+    for half, seen in (("first", "looked at"), ("second", "run when the rules stood")):
+        counts = results["halves"][half]
+        rows.append(row(f"{half}, {seen}", str(counts["right"]), str(counts.get("taken", 0))))
+    return page_part(rows, results["environment"])

@@ -11,6 +11,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.dated import as_stored, introduced_messages, with_introductions
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
+from memnet.documents.listed import list_all
 from memnet.documents.messages import day_sent, is_of_another, without_asides
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import requested
@@ -188,6 +189,8 @@ class TextAnswers:
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
+        if (listed := list_all(question)) is not None:
+            return retrieval, ranked, listed
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":

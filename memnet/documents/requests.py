@@ -14,9 +14,7 @@ _REQUEST = re.compile(
     r"(?:please |can you |could you ){0,2}(?:tell (?:me|us) (?:more |something )?(?:about|of)"
     r"|show (?:me|us)?"
     r"|what do (?:you|we) know (?:about|of)|what is there (?:about|on)|summari[sz]e|describe"
-    r"|what d(?:id|oes) (?P<who>\S{1,40}(?: \S{1,40})?) (?:say|write|tell (?:me|us)) (?:about|of)"
-    r"|(?P<which>which|what) (?:documents?|files?|notes?|texts?|papers?|pages?|letters?|mails?) "
-    r"(?:(?:talk|speak|say something|are|is) (?:about|of)|mentions?|discuss(?:es)?|deals? with))"
+    r"|what d(?:id|oes) (?P<who>\S{1,40}(?: \S{1,40})?) (?:say|write|tell (?:me|us)) (?:about|of))"
     r" (?P<thing>\S.{1,200})",
     re.IGNORECASE,
 )
@@ -29,33 +27,22 @@ def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -
     """What is said of the thing that a request names, where it has no answer otherwise.
 
     The sentences of the best passage with all content words of the name, from the first with one of
-    them on, or the fact; they are a passage and no answer. The names of sources, where these are
-    asked for, are one.
+    them on, or the fact; they are a passage and no answer.
     """
     request = _REQUEST.match(" ".join(text.split()))
     if request is None:
         return prediction
     enough = prediction.promised or request["who"]
-    if enough and prediction.candidates and not prediction.abstained and not request["which"]:
+    if enough and prediction.candidates and not prediction.abstained:
         return prediction
     thing, who = (stems(request[name] or "", _LETTERS) for name in ("thing", "who"))
-    found: dict[str, Quotation] = {}
-    for item in ranked if request["which"] else ranked[:_READ]:
-        said = stems(f"{item.slot.title} {item.slot.source} {item.slot.text}", _LETTERS)
-        if thing and thing | who <= said and (request["which"] or not found):
-            found.setdefault(item.slot.source, Quotation(item, *_place(item, thing), 1.0))
-    if not found:
-        return prediction
-    names = ", ".join(source.rpartition("/")[2] for source in found)
-    quotes = tuple(found.values())[:_READ]
-    shown = Prediction(
-        tuple(slot_candidate(one.item.slot, one.start, one.end, one.item.score) for one in quotes),
-        tuple(one.item for one in quotes), "statement",
-        promised=False, quotes=quotes, signals=prediction.signals,
-    )  # fmt: skip
-    if not request["which"]:
-        return shown
-    return shown._replace(kind="list", promised=True, short=names, added=f"{names}\n")
+    for item in ranked[:_READ] if thing else ():
+        slot, quote = item.slot, Quotation(item, *_place(item, thing), 1.0)
+        if thing | who <= stems(f"{slot.title} {slot.source} {slot.text}", _LETTERS):
+            best = slot_candidate(slot, quote.start, quote.end, item.score)
+            shown = Prediction((best,), (item,), "statement", promised=False, quotes=(quote,))
+            return shown._replace(signals=prediction.signals)
+    return prediction
 
 
 def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:

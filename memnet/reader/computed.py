@@ -19,7 +19,7 @@ from memnet.text.names import has_digit
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
 _LIMIT = re.compile(
-    r"\b(?:(?P<degree>\w{1,20}) than|(?P<more>over|above|after|exceeding|at least)"
+    r"\b(?:(?P<degree>\w{1,20}) than|(?P<more>over|above|after|since|exceeding|at least)"
     r"|under|below|before|at most|up to|(?P<just>exactly))"
     r" (?:[$€£] ?)?(?P<number>\d[\d.,]{0,20})" + LIMIT_UNIT,
     re.IGNORECASE,
@@ -379,9 +379,9 @@ class _Computation:
             meant |= table.titles
         # "How many joiners are there?"
         cells = (cell for row in table.rows for cell in row.values() if cell.header != table.key)
-        called = any(cell.value == {asked.counted} for cell in cells)
-        known = called or asked.counted in _ROWS | meant
-        if not known or table.turned or (asked.degree and not asked.limit):
+        known = asked.counted in _ROWS | meant
+        called = not known and any(cell.value == {asked.counted} for cell in cells)
+        if not (known or called) or table.turned or (asked.degree and not asked.limit):
             return None
         self._used |= asked.degrees | asked.saying(stems(table.key or "-"))
         if not called:
@@ -410,15 +410,18 @@ class _Computation:
         return self._answer(short, f"{short} ({said})", header, rows)
 
     def _of_unit(self) -> _Column | None:
-        """The one measured column of the unit of a limit, which its header or its cells say."""
+        """The one measured column of the unit of a limit, or of years, which the limit may be."""
         degree, limit, table = self.asked.degree, self.asked.limit, self.table
-        if limit is None or not limit["unit"] or (degree and degree.adjective):
+        year = limit is not None and _YEAR.fullmatch(limit["number"]) and not limit["degree"]
+        if limit is None or not (limit["unit"] or year) or (degree and degree.adjective):
             return None
         found: list[str] = []
         for header in table.measured:
             values = (table.values(header, table.counted) or {}).values()
             units = {with_unit(header, "1")[1].removeprefix("1 "), *(one.unit for one in values)}
-            found += [header] * (unit_of(limit["unit"]) in map(unit_of, units))
+            years = year and all(map(_YEAR.fullmatch, table.texts[header].values()))
+            known = limit["unit"] and unit_of(limit["unit"]) in map(unit_of, units)
+            found += [header] * bool(known or years)
         sign = degree.sign if degree else 1
         return _Column(found[0], frozenset(), sign) if len(found) == 1 else None
 
@@ -514,6 +517,6 @@ def _words(header: str) -> frozenset[str]:
 def _within(limit: re.Match[str], sign: int, above: Decimal) -> bool:
     """Whether what is so much above the number of a limit is within it; ``sign`` of a column."""
     if above == 0:
-        return bool(limit["just"]) or limit[0][:3].casefold() in ("at ", "up ")
+        return bool(limit["just"]) or limit[0][:3].casefold() in ("at ", "up ", "sin")
     more = sign > 0 if limit["degree"] else bool(limit["more"])
     return not limit["just"] and (above > 0) == more

@@ -326,10 +326,12 @@ def stems(text: str) -> frozenset[str]:
 
 def stem(word: str) -> str:
     """The start of a word without its ending, of "Tue" of Tuesday; a number or a code as it is."""
-    if has_digit(word):
-        return word
-    word = _IN_FULL.get(word, word)
-    return _Y.sub("i", _INFLECTION.sub("", word))[:_STEM_LETTERS]
+    return word if has_digit(word) else uninflected(word)[:_STEM_LETTERS]
+
+
+def uninflected(word: str) -> str:
+    """A word without its ending, of "Tue" Tuesday without it."""
+    return _Y.sub("i", _INFLECTION.sub("", _IN_FULL.get(word, word)))
 
 
 TIMES = tuple(  # Stems of the names of months, and of days

@@ -101,6 +101,7 @@ class SourceFilter(NamedTuple):
     name: str | None = None
     query: str = ""  # what its title or id holds; large letters from A to Z are as small ones
     days: tuple[str, str] | None = None  # first and last one, ISO 8601, of a date in its metadata
+    word: str = ""  # in small letters; what its title, id or metadata holds
 
 
 EVERY_SOURCE = SourceFilter()

@@ -425,6 +425,9 @@ def _conditions(connection: Connection, wanted: SourceFilter) -> tuple[str, list
         held = "%{}%".format(re.sub("[!%_]", r"!\g<0>", wanted.query))
         either = "(lower(title) LIKE lower(?) ESCAPE '!' OR lower(name) LIKE lower(?) ESCAPE '!')"
         conditions.append((either, [held, held]))
+    if wanted.word:  # the case of others than A to Z is not known
+        said = "%{}%".format(re.sub("[^a-z0-9]", "_", wanted.word))
+        conditions.append(("lower(title || name || metadata) LIKE ?", [said]))
     if wanted.days:
         within = {"from": wanted.days[0], "to": f"{wanted.days[1]}~"}  # behind times of that day
         dated, values = zip(*(connection.metadata(key, within) for key in _DATES), strict=True)

@@ -1,0 +1,1 @@
+"""Questions for all of something, over four mixed stores."""

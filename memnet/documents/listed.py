@@ -1,0 +1,151 @@
+"""Questions for all of something, whose words are all understood: "How many notes of 2024?"."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from memnet.documents.question import Question
+from memnet.reader.answers import Prediction
+from memnet.reader.passages import RankedSlot
+from memnet.reader.rows import uninflected
+from memnet.storage import Slot
+from memnet.storage.values import SourceFilter
+from memnet.text.dates import day_name, days_in, month_name
+from memnet.text.english import STOP_WORDS
+from memnet.text.names import MESSAGE, normalise
+from memnet.types import Candidate
+
+_MOST, _CITED, _SHOWN = 10_000_000, 100, 20  # Records; cited; shown by name
+_FORM = re.compile(
+    r"(?:(?:which|what|(?:list|show|name)(?: me)?|(?P<count>(?:in )?how many|count))(?: all)?"
+    r"|who (?:wrote|sent)(?: the)? (?P<degree>most|fewest))(?P<before>(?: [\w&-]{1,30}){0,3}?)"
+    r" (?P<noun>(?!(?:is|was|does|has|this)\b)[\w-]{2,30}(?<![su])s)(?P<rest>(?: .{1,300})?)",
+    re.IGNORECASE,
+)
+_MENTIONS = re.compile(
+    r" (?:that |which )?(?:mention|contain|use|discuss|(?:talk|are) about)s? (?:the )?(.+)"
+    r"| (?:is|are) (?:the )?(.{1,80}) mentioned$"
+)
+_SAID = "all arrived get got made post posted receive received sent send tagged tag write written"
+_STOPS = STOP_WORDS.difference("how not when where why".split()).union(_SAID.split(), ["my"])
+_PEOPLE = {**dict.fromkeys(("from", "author", "creator", "sender"), "by"), "cc": "to"}
+_CLASSES = ("type", "kind", "category", "tags", "folder", "format")
+_MAIL, _NOTES = ("email", "mail", "message"), ("", "md", "markdown", "txt", "rst", "org")
+
+
+class _Record(NamedTuple):
+    name: str  # As people know it
+    values: Mapping[str, tuple[str, ...]]  # By their normalised names
+    at: int | tuple[str, str]  # Slot of a message; id and namespace of a source
+
+
+def list_all(question: Question) -> Prediction | None:
+    """The answer to a question for all of something; None of another, or one not understood."""
+    asked = _FORM.fullmatch(" ".join(question.text.split()).rstrip(" ?!."))
+    if asked is None or question.scope.where:
+        return None
+    found = every = [*_records(question, "".join(_words(asked["noun"].replace("-", ""))))]
+    store, rest, where, saying = question.store, f"{asked['before']}{asked['rest']}", "", {}
+    if found and (said := _MENTIONS.search(rest)):
+        rest, phrase = rest[: said.start()], said[1] or said[2]
+        saying = _saying(question, phrase)
+        found, where = [one for one in every if one.at in saying], f' that say "{phrase}"'
+    found, more = _fitting(every, found, rest)
+    names = [one.name for one in found]
+    shown = f"{len(found)} of {len(every)} {asked['noun']}{where}{more}"
+    if asked["degree"]:
+        tally = Counter(who for one in found for who in one.values.get("by", ())).most_common()
+        tally = tally[:: -1 if asked["degree"].casefold() == "fewest" else 1]
+        names = [who for who, number in tally if number == tally[0][1]]
+        found = [one for one in found if {*names} & {*one.values.get("by", ())}]
+        shown += f" ({', '.join(f'{who}: {number}' for who, number in tally)})"
+    slots: list[Slot] = []
+    for at in (saying.get(one.at, one.at) for one in found[:_CITED]):
+        slots += store.fetch([at]) if isinstance(at, int) else store.passages_of(*at, 1)
+    few = [*names[:_SHOWN], *[f"and {len(names) - _SHOWN} more"][: len(names) > _SHOWN]]
+    short = f"{len(names)}" if asked["count"] else ", ".join(few)
+    answers = tuple(
+        Candidate(text=one, score=1.0) for one in ([short] if asked["count"] else names)
+    )
+    support = tuple(RankedSlot(slot, 1.0, 1.0, 1.0, 1) for slot in slots)
+    shown = "\n".join([f"{shown}:", *few])
+    return Prediction(answers, support, "list", short=short, added=shown) if names else None
+
+
+def _records(question: Question, noun: str) -> Iterator[_Record]:
+    """All messages or else documents that a noun means."""
+    store, messages = question.store, noun == "message" and question.has_messages
+    ids = store.search_symbolic([MESSAGE], _MOST, question.scope)[MESSAGE] if messages else []
+    for slot in store.fetch(ids):
+        spoken = _texts(slot.metadata.get("participants", []))
+        who = (slot.text if spoken else slot.title).partition(": " if spoken else ", ")[0]
+        dates = _dates(" ".join([slot.title, *(place for _, place in slot.places)]))
+        if who in spoken if spoken else not slot.start:  # else one goes on
+            yield _Record(slot.text, {"by": (who,), "date": dates}, slot.id)
+    word = "" if noun in (*_MAIL, "document", "source", "file", "note") else noun.removesuffix("i")
+    wanted = SourceFilter(question.scope.namespace, "document", word=word)
+    for _, one in () if messages else store.sources.page(0, _MOST, wanted):
+        path, given = PurePath(one.id), one.metadata
+        values = {_PEOPLE.get(key, normalise(key)): _texts(value) for key, value in given.items()}
+        values |= {"folder": path.parts[-4:-1], "date": _dates(str(given.get("date", "")))}
+        own = path.suffix[1:].casefold()
+        kinds = _MAIL if "to" in values else ("note",) if own in _NOTES else ()
+        values["format"] = (own, "document", "source", "file", *kinds)
+        classes = {_words(value) for name in _CLASSES for value in values.get(name, ())}
+        if (noun,) in classes and "speaker" not in values:
+            yield _Record(one.title or path.name, values, (one.id, one.namespace))
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    several = given if isinstance(given, list) else [given]
+    return tuple(str(one).partition(" <")[0] for one in several)  # "Ann Berg <ann@berg.example>"
+
+
+def _dates(text: str) -> tuple[str, ...]:
+    """The first day of a text, its month and its year, as questions write them."""
+    day = next((one.full() for one in days_in(text)), None)
+    month = month_name(day) if day else ""
+    return (str(day), day_name(day), month, *month.split()) if day else ()
+
+
+def _saying(question: Question, phrase: str) -> dict[int | tuple[str, str], int]:
+    """The slots that say a phrase, in the singular or plural, as messages and by their sources."""
+    wanted, found = f" {' '.join(_words(phrase))} ", dict[int | tuple[str, str], int]()
+    ids = question.store.search_terms([phrase], _MOST).get(phrase, ())
+    for slot in question.store.fetch([int(one) for one in ids]):
+        text, source = slot.text.partition(": ")[2] or slot.text, (slot.source, slot.namespace)
+        for at, said in ((slot.id, text), (source, f"{slot.title} {slot.text}")):
+            if wanted in f" {' '.join(_words(said))} ":
+                found.setdefault(at, slot.id)
+    return found
+
+
+def _fitting(every: list[_Record], found: list[_Record], rest: str) -> tuple[list[_Record], str]:
+    """Those that fulfil what the rest of a question says; none where nothing decides a word."""
+    columns = {(name, v) for one in every for name, values in one.values.items() for v in values}
+    left = {*_words(" ".join(one for one in normalise(rest).split() if one not in _STOPS))}
+    where, people = "", "to" if re.search(r" to | receive", rest) else "by"
+    while left and found:
+        fitting: dict[tuple[int, bool, str, frozenset[str]], set[str]] = {}
+        for name, value in columns:
+            words = frozenset(_words(value))
+            if words & left and (words <= left or name == people):
+                own = words & left
+                fitting.setdefault((len(own), name == people, name, own), set()).add(value)
+        best = [one for one in fitting if one[:2] == max(other[:2] for other in fitting)]
+        if not best or any(one[3] & best[0][3] for one in best[1:]):
+            return [], ""
+        (*_, name, words), values = best[0], fitting[best[0]]
+        found = [one for one in found if values & {*one.values.get(name, ())}]
+        where += f" with {name} = {' or '.join(sorted(values))}"
+        left -= words | {*_words(name)}
+    return ([] if left else found), where
+
+
+@lru_cache(10_000)
+def _words(text: str) -> tuple[str, ...]:
+    """The words of a text in their order, without their endings."""
+    return tuple(map(uninflected, normalise(text).split()))
