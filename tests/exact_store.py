@@ -101,6 +101,10 @@ class ExactStore:
             if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
                 del self._sources[source.namespace, source.name]
 
+    def ids_about(self, symbols: Sequence[str]) -> list[int]:
+        """Ids of statements about some symbols."""
+        return [slot.id for symbol in symbols for slot in self.about(symbol)]
+
     def about(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         found = [
             slot_id

@@ -415,5 +415,8 @@ def _scores(store: MemoryStore | ExactStore, hits: Any) -> dict[str, float]:
 
 def _ids(store: MemoryStore, text: str) -> list[int]:
     return [
-        slot.id for name in _ABOUT for slot in store.statements.about(name) if slot.text == text
+        slot.id
+        for name in _ABOUT
+        for slot in store.statements.told(store.statements.ids_about([name]))
+        if slot.text == text
     ]

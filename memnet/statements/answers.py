@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.asked import as_when, decided, with_instead, without_others
+from memnet.statements.asked import decided, with_instead, without_others
 from memnet.statements.judge import columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import (
-    NONE,
     Ended,
     FoundStatements,
     answer_of,
@@ -23,7 +22,7 @@ from memnet.statements.presentation import (
     with_contradiction,
     without_ended,
 )
-from memnet.statements.reading import Piece, StatementReader
+from memnet.statements.reading import StatementReader
 from memnet.statements.things import parts_with
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
@@ -45,7 +44,6 @@ _LEXICAL = 0.3  # Weight of the words that a question shares with a statement, b
 # Exponent of the attention of the first hop, as the prior of what is read in a statement. Where all
 # that was told is read, it is worth nothing: -1.7 points on 688 questions held out.
 _PRIOR = 0.5
-_UNREAD = 1e-6  # Probability of a piece that another reading does not have among its likeliest
 
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORECASE)
@@ -87,13 +85,11 @@ class StatementAnswers:
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
-            if reading is not None and reading.forms["none"] > NONE and as_when(dated) != dated:
-                reading = network.answer(as_when(dated), found.passages, prior)
             undated = _without_days(question, scope.moment())
             if reading is not None and undated != question and prior.max(initial=0.0) == 1:
                 by_words = network.answer(undated, found.passages, prior)
-                if by_words is not None and reading.form == "value":
-                    reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
+                if by_words is not None:
+                    reading = reading._replace(pieces=by_words.pieces)
             held = _held(question, scope.moment())
             ended: list[Ended] = []
             # "Who had the key?" is about the past, "Who is married?" is not.
@@ -142,7 +138,7 @@ class StatementAnswers:
         holding = [one for one in read if not one.has_ended(now)]
         told = list({one.id: one for one in (*holding[:_HOLDING], *read)}.values())[:_READ]
         told = without_plans(question, told, scope.moment())
-        told = without_others(question, told, scope.moment())
+        told = without_others(question, told, scope.moment(), ended)
         weights = self._attention(question, vector, told)
         best = list(range(len(told)))
         if not chosen:
@@ -154,14 +150,10 @@ class StatementAnswers:
         told = [told[index] for index in kept]
         slots = {one.id: one for one in self.store.fetch([one.id for one in told])}
         passages = [passages[index] for index in kept]
-        return FoundStatements(told, slots, passages, weights[kept], second, chosen, vector, ended)
+        return FoundStatements(told, slots, passages, weights[kept], second, chosen, ended)
 
     def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
-        """What has ended by a time, in seconds since the epoch, and what ended and denies it.
-
-        Partly ended statements; and those that ended whole, where the question is nearer to them
-        than to what ended them ("Who has Tom divorced?" is about that).
-        """
+        """What has ended by a time, in seconds since the epoch, and what ended a part of it."""
         by = {one.id: one for one in found.told}
         parts = [
             (one, change.changed_by)
@@ -171,12 +163,7 @@ class StatementAnswers:
         ]
         unread = {slot for _, slot in parts} - by.keys()
         by |= {one.id: one for one in self.store.statements.told(sorted(unread))}
-        whole = [(one, one.changed_by) for one in found.ended if one.changed_by in by]
-        ids = list(dict.fromkeys(slot for one, other in whole for slot in (one.id, other)))
-        keys = self.store.existing_keys(ids)
-        nearness = dict(zip(ids, (keys.vectors @ found.vector).tolist(), strict=True))
-        asked = [(one, slot) for one, slot in whole if nearness[one.id] > nearness[slot]]
-        pairs = [(one, by[slot]) for one, slot in (*parts, *asked) if slot in by]
+        pairs = [(one, by[slot]) for one, slot in parts if slot in by]
         denying = {
             one.id
             for one in {other.id: other for _, other in pairs}.values()
@@ -230,21 +217,6 @@ def _without_days(question: str, moment: float) -> str:
     for place in reversed([one for one in places if one.role == "at"]):
         question = f"{question[: place.start]} {question[place.end :]}"
     return question
-
-
-def _agreed(some: Sequence[Piece], others: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Pieces of two readings, by the geometric mean of their probabilities, likeliest first."""
-    probabilities = {(one.statement, one.start, one.end): one.probability for one in others}
-    agreed = [
-        one._replace(
-            probability=(
-                one.probability * probabilities.get((one.statement, one.start, one.end), _UNREAD)
-            )
-            ** 0.5
-        )
-        for one in some
-    ]
-    return tuple(sorted(agreed, key=lambda one: -one.probability))
 
 
 def _held(question: str, moment: float) -> float | None:

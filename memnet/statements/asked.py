@@ -19,6 +19,8 @@ from memnet.statements.things import (
 from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time
+from memnet.text.english import Clauses
+from memnet.text.kin import is_of_other_kin
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
 from memnet.text.restated import differences, names_other_times, restates
@@ -36,6 +38,20 @@ _WHEN = re.compile(
 _BEFORE = re.compile(
     r"\b(?:previous|previously|former|formerly|used to)\b|\b(?:before|earlier)\W*\Z", re.IGNORECASE
 )
+_FORMER = re.compile(rf"{_BEFORE.pattern}|\b(?:before|original\w*|first|old)\b", re.IGNORECASE)
+# A change with both sides: "went up from 30 to 35 a week"
+_FROM_TO = re.compile(
+    r"\b(?:went|rose|fell|grew|moved?|changed|raised|lowered|increased|decreased|cut|dropped|reduced|"
+    r"postponed|shifted|switched|put off|brought forward)\b[^.;!?]{0,40}?\bfrom "
+    r"(?P<before>[^.;!?]{1,60}?) to (?P<now>[^.,;!?]{1,60}?)"
+    r"(?= (?:in|on|since|because|as|from|at|last|this|next|and|but)\b|[.,;!?]|$)",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(r"(?:has|have|did|was|were) (?P<rest>[^?]+?) (?:been )?changed?\b", re.I)
+# Says of something only that it is so no longer
+_OVER = re.compile(r"\b(?:no longer|any ?more|any longer|stopped)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_DONE = re.compile(r"(?:on |in )?\w+ (?:did\b|(?:was|were) .*(?:ed|[nt]|old)\W*$)", re.IGNORECASE)
 # Probability of another answer to "when" above which it is left to the network
 _LIKELY = 0.3
 _OWNED = re.compile(
@@ -50,7 +66,9 @@ _HAS_NOW = re.compile(
 )
 
 
-def without_others(question: str, told: Sequence[Told], moment: float) -> list[Told]:
+def without_others(
+    question: str, told: Sequence[Told], moment: float, ended: Sequence[Told] = ()
+) -> list[Told]:
     """The statements without those about another thing than the one that a question names.
 
     Asked for order 12, where something is said of it, nothing is read about order 13; and whose
@@ -59,6 +77,10 @@ def without_others(question: str, told: Sequence[Told], moment: float) -> list[T
     kept = [one for one in told if not _is_mine(question, one)]
     if not asks_whether(question) and not DENIED.search(question):
         kept = [one for one in kept if not any(denies_another(one, other) for other in kept)]
+        # Whoever does not have the key is not who has it.
+        if not _FORMER.search(question) and not _PAST.search(question):
+            asked, by = stems_of(question), {one.changed_by for one in ended}
+            kept = [one for one in kept if not _denies(one, asked, one.id in by)]
     if _BEFORE.search(question):
         kept = _ended(question, kept, moment)
     if times_in(question, local_time(moment).date()):
@@ -67,6 +89,16 @@ def without_others(question: str, told: Sequence[Told], moment: float) -> list[T
     if not any(codes and codes <= codes_of(one.subject) for one in kept):
         return kept
     return [one for one in kept if not (other := codes_of(one.subject)) or other & codes]
+
+
+def _denies(one: Told, asked: set[str], ends: bool) -> bool:
+    """Whether a statement says only what is no longer, or denies just what is asked."""
+    denial = DENIED.search(one.text)
+    if re.search("[,;:]", one.text):
+        return False
+    said = stems_of(one.text[denial.end() :]) if denial else None
+    ends = ends and asked.isdisjoint(stems_of(one.text) - stems_of(one.subject))
+    return bool(ends or (said and said <= asked) or _OVER.search(one.text))
 
 
 def _is_mine(question: str, one: Told) -> bool:
@@ -100,7 +132,9 @@ def decided(
     if when := _WHEN.match(question.strip()):
         return _timed(when, told, reading, moment)
     if not asks_whether(question):
-        return reading
+        return _as_asked(question, told, reading)
+    if changed := _CHANGED.match(question.strip()):
+        return _changed(stems_of(changed["rest"]), told, reading)
     now = question.strip().casefold().startswith(("do ", "does ", "is ", "are ", "am "))
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
@@ -115,6 +149,39 @@ def decided(
     if len(set(found.values())) != 1:
         return _with_ground(question, told, reading)
     return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
+
+
+def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) -> StatementReading:
+    """A reading without another's relative; what "went up from 30 to 35" is 35, and was 30."""
+    if reading.form not in ("value", "list") or not reading.pieces:
+        return reading
+    first = reading.pieces[0]
+    best = told[first.statement]
+    if is_of_other_kin(question, f"{best.subject}: {best.text}"):
+        return _of_none(reading)
+    if (sides := _FROM_TO.search(best.text)) is None:
+        return reading
+    side = sides.span("before" if _FORMER.search(question) else "now")
+    if first.end <= sides.start("before") or sides.end("now") <= first.start:
+        return reading
+    start, end = max(first.start, side[0]), min(first.end, side[1])
+    piece = Piece(first.statement, *((start, end) if start < end else side), first.probability)
+    return reading._replace(pieces=(piece, *reading.pieces[1:]))
+
+
+def _changed(asked: set[str], told: Sequence[Told], reading: StatementReading) -> StatementReading:
+    """A reading that says that something changed, where that was told; no "no" by what it is."""
+    by = {one.changed_by for one in told if one.change == "supersede"}
+    for index, one in reversed([*enumerate(told)]):
+        is_new = one.id in by or "new" in normalise(one.text).split() or _FROM_TO.search(one.text)
+        if is_new and asked <= stems_of(one.text) and not DENIED.search(one.text):
+            return _of_form("yes", reading, index)
+    denied = DENIED.search(told[int(np.argmax(reading.relevance))].text)
+    return _of_none(reading) if reading.form == "no" and not denied else reading
+
+
+def _of_none(reading: StatementReading) -> StatementReading:
+    return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
 
 
 def with_instead(
@@ -133,12 +200,6 @@ def with_instead(
             piece = Piece(index, *found.span("thing"), 1.0)
             return _of_form("value", reading, index)._replace(pieces=(piece,))
     return reading
-
-
-def as_when(question: str) -> str:
-    """A question for a day, month or year as one with "when", which the network knows better."""
-    asked = _WHEN.match(question.strip())
-    return question if asked is None or asked["until"] else f"When{question[asked.end('day') :]}"
 
 
 def _timed(
@@ -189,21 +250,25 @@ def _with_ground(
     denied = reading.form != "yes" and ((nearest.denies and nearest.is_of_other) or others)
     asked = _WHETHER.match(question.strip())
     of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
-    if other_days or opposed or of_another or (denied and len(needed) < 2):
-        return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
-    return reading
+    other = other_days or opposed or of_another or is_of_other_kin(question, best.text)
+    return _of_none(reading) if other or (denied and len(needed) < 2) else reading
 
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     """Where the one time stands in a statement that says what is asked; None in any other."""
     times = times_in(one.text, local_time(one.told).date())
+    if sides := _FROM_TO.search(one.text):
+        start, end = sides.span("before" if _FORMER.search(asked.group()) else "now")
+        times = [place._replace(role="at") for place in times if start <= place.start < end]
+    words = stems_of(asked["rest"])
+    if not times and _DONE.match(asked.group()) and Clauses(one.text).tense_at(0) < 0:
+        # Told without a time, it was done on that day, which stands nowhere in it.
+        return (0, 0) if words <= stems_of(one.text) and not DENIED.search(one.text) else None
     if len(times) != 1 or one.certainty == "maybe" or DENIED.search(one.text) or has_hour(one.text):
         return None
     [place] = times
     if place.role == "for" or (place.role == "until") != (asked["until"] is not None):
         return None
-    rest = asked["rest"]
-    words = stems_of(rest)
-    named = set(normalise(one.subject).split()) <= set(normalise(rest).split())
+    named = set(normalise(one.subject).split()) <= set(normalise(asked["rest"]).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None

@@ -133,12 +133,7 @@ def resolve(
         effect._replace(label=Label.SUPERSEDE) if effect.label == Label.MERGE else effect
         for effect in now
     ]
-    # "Clara no longer works at Siemens" says nothing else, and read alone, it seems to say that she
-    # does: the network has read few denials as plain as that.
-    only_ends = new.act == "end" and all(
-        effect.label == Label.END and not effect.partly for effect in changed
-    )
-    return Resolution(tuple(changed), bound, added=not (changed and only_ends))
+    return Resolution(tuple(changed), bound, added=True)
 
 
 def is_open(one: Told, new: Told) -> bool:

@@ -116,15 +116,15 @@ _STORED = Statement.model_fields.keys() - {"changed_by_text", "changes"}
 
 
 def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:
-    """Statements about a symbol, and about subjects of which it is another name."""
-    own = store.statements.about(symbol, namespace)
-    other_names = {
-        name for one in own if symbol in (names := _names(one)) for name in names if name != symbol
-    }
-    others = store.statements.told(store.statements.ids_about(other_names, namespace))
+    """Statements about what a symbol is the name of, another name, or whole words of the name."""
+    told = store.statements.told(store.statements.ids(namespace).tolist())
     # An alias such as "my sister" may be that of several, whose own names say so.
-    others = [one for one in others if _names(one)[0] in other_names]
-    return list({one.id: one for one in (*own, *others)}.values())
+    names = {symbol, *(_names(one)[0] for one in told if symbol in _names(one))}
+    return [
+        one
+        for one in told
+        if symbol in (own := _names(one)) or any(f" {name} " in f" {own[0]} " for name in names)
+    ]
 
 
 def _names(one: Told) -> list[str]:

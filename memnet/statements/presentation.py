@@ -13,7 +13,7 @@ from memnet.reader.spans import Passage
 from memnet.statements.decisions import says
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.storage import Slot, Told
-from memnet.text.dates import local_time
+from memnet.text.dates import local_time, one_day
 from memnet.text.relative import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
@@ -38,7 +38,6 @@ class FoundStatements(NamedTuple):
     weights: NDArray[np.float32]  # [K] attention of the first hop
     second: dict[int, str]  # Ids that a second hop added, each with the name that led to it
     chosen: bool  # Whether there are others, that are not read
-    vector: NDArray[np.float32]  # [D] float32, of the question
     ended: list[Told]  # Statements that are not read as another one ended them
 
 
@@ -147,6 +146,8 @@ def _shown(
         whole = quote(_whole(found, best.statement))
         said_on = local_time(found.told[best.statement].told).date()
         day = day_said(question, own, best.start, best.end, said_on)
+        if best.start == best.end:
+            day = str(one_day(said_on))
         if day is not None:
             return f"{day}. {own}", day, (whole,)
         return own, _text(found, best), (whole,)

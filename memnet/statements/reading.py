@@ -94,6 +94,7 @@ _CONFLICT = 0.05
 # no list of all that was eaten.
 _COUNTED = 0.05
 _APOSTROPHES = "'’"
+_CURRENCIES, _IN_NUMBERS = "$£€¥", ".,:/"  # "£6,200" is one word
 _SEPARATORS = ",; "  # Separators of items; stripped from items even where their token is tagged
 _NOTHING = Passage("", "-")  # Stands for earlier statements where there are none
 
@@ -317,8 +318,12 @@ def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int,
 def _in_a_word(text: str, place: int) -> bool:
     """Whether a word goes on from the character before a place to the one at it."""
     before, after = text[place - 1], text[place]
-    if before.isalnum() and after.isalnum():
+    if (before.isalnum() or before in _CURRENCIES) and after.isalnum():
         return True
+    if after in _IN_NUMBERS:
+        return before.isdigit() and text[place + 1 : place + 2].isdigit()
+    if before in _IN_NUMBERS:
+        return after.isdigit() and text[place - 2 : place - 1].isdigit()
     if after in _APOSTROPHES:
         return before.isalpha() and text[place + 1 : place + 2].isalpha()
     return before in _APOSTROPHES and after.isalpha() and text[place - 2 : place - 1].isalpha()

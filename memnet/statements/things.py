@@ -17,6 +17,7 @@ from memnet.text.dates import local_time
 from memnet.text.english import ARTICLES, Clauses, query_terms
 from memnet.text.names import normalise
 from memnet.text.relative import TimeSpan, times_in
+from memnet.text.restated import stem
 
 # Left out of what a thing is called: "my new address" is in the place of "the address".
 _NO_PART = frozenset((*ARTICLES, *"this that new current latest present next last old s".split()))
@@ -49,7 +50,6 @@ _NO_MORE = re.compile(
     r"\b(?:no longer|any ?more|any longer|but|instead|until|till|since|only|than)\b|[,;]",
     re.IGNORECASE,
 )
-_ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s|e)$")
 _HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
 _MAX_WORDS = 40  # Sentences up to which words are aligned: time grows with the square
 
@@ -85,7 +85,7 @@ def is_of_another(asked: str, told: Told) -> bool:
 
 def stems_of(text: str) -> set[str]:
     """The beginnings of the content words of a text, without endings: "ends" as "end"."""
-    return {_ENDING.sub("", word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
+    return {stem(word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
 def parts_with(new: Told, earlier: Told, last: bool = False) -> bool:

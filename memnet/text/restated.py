@@ -224,12 +224,12 @@ def _asked(question: str) -> tuple[str, str, _Frame] | None:
     if found is None or _NOT_ASKED.search(found["rest"]):
         return None
     verb, text = found["verb"].casefold(), f"{found['verb']} {found['rest']}"
-    return verb, text, _frame(text if _stem(verb) in _MODAL else found["rest"])
+    return verb, text, _frame(text if stem(verb) in _MODAL else found["rest"])
 
 
 def are_opposites(*words: str) -> bool:
     """Whether two words exclude each other, as "lowest" and "highest" do."""
-    return _kind(*(_stem(one.removesuffix("est")) for one in words)) in ("excluding", "states")
+    return _kind(*(stem(one.removesuffix("est")) for one in words)) in ("excluding", "states")
 
 
 def _replied(
@@ -368,11 +368,11 @@ def _frame(text: str) -> _Frame:
     past: set[str] = set()
     tokens = [one.casefold() for one in _WORD.findall(text)]
     for place, token in enumerate(tokens):
-        stem = _stem(token)
+        root = stem(token)
         if token in _DENYING:
             denials += 1
-        elif stem in _MODAL and tokens[max(0, place - 1)] not in PREPOSITIONS:  # not "in May"
-            said, denies = _MODAL[stem]
+        elif root in _MODAL and tokens[max(0, place - 1)] not in PREPOSITIONS:  # not "in May"
+            said, denies = _MODAL[root]
             modal = said if modal in ("", said) else "both"
             denials += denies
             helped = True
@@ -384,10 +384,10 @@ def _frame(text: str) -> _Frame:
             helped = helped or token in ("is", "are", "am", "was", "were", "did", "do", "does")
         else:
             is_past = token in _IRREGULAR or token.endswith("ed")
-            if is_past and not helped and stem != token and not token.endswith(("ing", "has")):
+            if is_past and not helped and root != token and not token.endswith(("ing", "has")):
                 past.add(token)
-            helped = helped or stem == "hav"
-            words.append(stem)
+            helped = helped or root == "hav"
+            words.append(root)
     for place, word in enumerate(words):
         if place > 1 and (word == "by" or (word == "in" and words[place - 1] == "includ")):
             words = [*words[place + 1 :], words[place - 1], *words[: place - 1]]  # by whom it is
@@ -427,7 +427,7 @@ def _compared(
         held = not part - PREPOSITIONS or not part <= set(asked.words) <= known
         return None if held or said.denials else Restated(asked.denials % 2 == 1, sure=True)
     if verb in ("was", "were") and said.past and not said.denials:  # "Ann mended it"
-        done = next(at for at, word in enumerate(said.words) if word in map(_stem, said.past))
+        done = next(at for at, word in enumerate(said.words) if word in map(stem, said.past))
         said = said._replace(words=said.words[done:])
     past = said.past - set(asked.tokens)
     over = past or ("been" in said.tokens and "been" not in asked.tokens)
@@ -467,11 +467,11 @@ def _permitted(frame: _Frame, words: Sequence[str]) -> _Frame:
     """
     for place, token in enumerate(frame.tokens if not frame.modal else ()):
         one = _ABLE.fullmatch(token)
-        verb = _stem(one["verb"]) if one else ""
+        verb = stem(one["verb"]) if one else ""
         if (token, *frame.tokens[place + 1 : place + 2]) in _FOR_SALE:
             verb = "buy"
         if verb in words:
-            said = (verb if word == _stem(token) else word for word in frame.words)
+            said = (verb if word == stem(token) else word for word in frame.words)
             kept = tuple(word for word in said if word not in _OF_MODALS)
             denials = frame.denials + bool(one and one["un"])
             return frame._replace(modal="may", words=kept, denials=denials)
@@ -554,7 +554,7 @@ def _is_turned(words: Sequence[str], others: Sequence[str]) -> bool:
 
 
 @lru_cache(4000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """A word without its endings: "carried" and "carries" as "carry"."""
     word = _IRREGULAR.get(word, word)
     if len(word) > 4 and word.endswith(("ies", "ied")):
@@ -583,7 +583,7 @@ def _opposites() -> dict[frozenset[str], str]:
     """Pairs of stems, each with its section."""
     found: dict[frozenset[str], str] = {}
     for section, line in word_lists("antonyms.txt"):
-        word, *others = map(_stem, line)
+        word, *others = map(stem, line)
         for other in others:
             found.setdefault(frozenset((word, other)), section)
     return found

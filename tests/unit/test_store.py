@@ -134,7 +134,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.now += seconds
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         for store in stores:
-            told = sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
+            told = sorted(one for name in _NAMES for one in store.statements.ids_about([name]))
             chosen = told[place : place + 1]
             if action == "use":
                 store.statements.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
@@ -151,7 +151,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
             store.fetch(store.statements.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
             for store in stores
             for newest in [
-                sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
+                sorted(one for name in _NAMES for one in store.statements.ids_about([name]))
             ]
         )
         assert list(map(_content, own)) == list(map(_content, exact))
@@ -160,7 +160,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
     def look_back(self, name: str, namespace: str | None) -> None:
-        told = self.store.statements.about(name, namespace)
+        told = self.store.statements.told(self.store.statements.ids_about([name], namespace))
         own = self.store.fetch([one.id for one in told])
         exact = self.twin.about(name, namespace)
         assert list(map(_content, own)) == list(map(_content, exact))

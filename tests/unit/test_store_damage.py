@@ -43,7 +43,12 @@ def path(tmp_path: Path) -> Path:
             digest = number.to_bytes(16)
             store.append(NewSource(f"told/{number}", digest, [slot], kind="statement"), encode)
         with store.changing():
-            store.statements.end([slot.id for slot in store.statements.about("ann")][:1], 5.0)
+            store.statements.end(
+                [slot.id for slot in store.statements.told(store.statements.ids_about(["ann"]))][
+                    :1
+                ],
+                5.0,
+            )
     return tmp_path / "store"
 
 

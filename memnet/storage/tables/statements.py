@@ -82,10 +82,6 @@ class Statements(Part):
             found.update(row[0] for row in checked_rows(rows, "a name of a statement", int))
         return sorted(found)
 
-    def about(self, symbol: str, namespace: str | None = None) -> list[Told]:
-        """Statements about a symbol, those that ended as well, in the order of ``tell``."""
-        return self.told(self.ids_about([symbol], namespace))
-
     def last(self, namespace: str | None, count: int) -> list[int]:
         """Ids of the last statements that were told in a namespace, or in all, rising."""
         within, own = of_namespace(namespace, "WHERE")
