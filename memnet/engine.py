@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
 from memnet.documents.greetings import greeted
-from memnet.encoders import DocumentEncoder, Encoder
+from memnet.encoders import Encoder, document_encode
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.registry import (
@@ -129,7 +129,9 @@ class Engine:
         statements = None
         if reader == SPANS or is_remote(reader):
             statements = LazyStatementReader()
-        self._told = StatementMemory(store, encoder.encode, config, parser, judge, statements)
+        self._told = StatementMemory(
+            store, document_encode(encoder), config, parser, judge, statements
+        )
         self._extractor = extractor
         self._encode_quick = find_quick(encoder)
         self.questions: Final = InFlight()
@@ -176,9 +178,10 @@ class Engine:
                 transformers library, named as an encoder is, or "openai:URL#MODEL" for a model on a
                 server of that interface, which gets the passages and may only quote them.
             encoder: a sentence-transformers model by its folder or name in the hub's cache, or
-                "hub:ORG/NAME" to fetch it; "static" for all-MiniLM-L6-v2 with a table for passages,
-                which takes a fraction of the time; None for the one that the store was made with,
-                or all-MiniLM-L6-v2 for a new one. What a store names is never fetched.
+                "hub:ORG/NAME" to fetch it; "multilingual" for multilingual-e5-small; "static" for
+                all-MiniLM-L6-v2 with a table for passages, which takes a fraction of the time; None
+                for the one that the store was made with, or all-MiniLM-L6-v2 for a new one. What a
+                store names is never fetched.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             parser: what takes told sentences apart; None for the statement network.
@@ -265,8 +268,8 @@ class Engine:
         passages = PassageEncoder(
             encoder,
             self.config.ingest.min_quick,
-            encoder.encode_document if isinstance(encoder, DocumentEncoder) else self._encode_quick,
-            quick_is_final=isinstance(encoder, DocumentEncoder),
+            self._encode_quick,
+            quick_is_final=getattr(encoder, "quick_is_final", False),
             in_background=getattr(encoder, "releases_gil", False),
         )
         report = Ingest(

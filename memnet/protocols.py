@@ -7,11 +7,11 @@ import os
 from typing import Protocol, runtime_checkable
 
 from memnet.encoders import (
-    DocumentEncoder,
     Encoder,
     QuickEncoder,
     TokenEncoder,
     TokenStates,
+    TwoSidedEncoder,
     UnitEncoder,
     UnitVectors,
 )
@@ -29,7 +29,6 @@ from memnet.types import Answer, Evidence
 
 __all__ = [
     "Answerer",
-    "DocumentEncoder",
     "Encoder",
     "Extractor",
     "Judgement",
@@ -47,6 +46,7 @@ __all__ = [
     "TokenEncoder",
     "TokenStates",
     "Told",
+    "TwoSidedEncoder",
     "UnitEncoder",
     "UnitVectors",
 ]

@@ -14,7 +14,7 @@ from memnet.adapters.documents import (
     passage_metadata,
     title_of,
 )
-from memnet.encoders import Encoder
+from memnet.encoders import Encoder, document_encode, query_encode
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.types import Document
@@ -85,11 +85,11 @@ class MemnetEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """N texts -> N lists of D floats, each a vector of length one."""
-        return self._encoder.encode(texts).tolist()  # type: ignore[no-any-return]
+        return document_encode(self._encoder)(texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:
         """A text -> D floats, a vector of length one."""
-        return self.embed_documents([text])[0]
+        return query_encode(self._encoder)([text])[0].tolist()  # type: ignore[no-any-return]
 
 
 class MemnetVectorStore(VectorStore):

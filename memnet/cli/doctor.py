@@ -36,7 +36,8 @@ _PURPOSES = {
     "gliner": "names and facts by GLiNER", "gpu": "answers on an NVIDIA GPU",
     "haystack": "memnet.adapters.haystack", "langchain": "memnet.adapters.langchain",
     "llamaindex": "memnet.adapters.llamaindex", "mcp": "memnet mcp",
-    "models": "encoders and readers by name", "pandoc": "LaTeX, AsciiDoc, Org and more formats",
+    "models": "encoders and readers by name", "multilingual": "--encoder multilingual",
+    "pandoc": "LaTeX, AsciiDoc, Org and more formats",
     "plot": "--plot", "postgres": "stores on PostgreSQL", "remote": "readers on a server",
     "server": "memnet serve", "spacy": "names by spaCy", "train": "memnet train",
 }  # fmt: skip

@@ -16,7 +16,7 @@ from memnet.documents.messages import day_sent, is_of_another, without_asides
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import requested
 from memnet.documents.versions import weigh_versions
-from memnet.encoders import Encoder
+from memnet.encoders import Encoder, query_encode
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
@@ -29,6 +29,7 @@ from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
+from memnet.text.english import is_foreign
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
@@ -91,7 +92,8 @@ class TextAnswers:
     def question(self, text: str, scope: Scope) -> Question:
         """A question of this memory; nothing is looked up yet."""
         background = getattr(self._encoder, "releases_gil", False)
-        return Question(text, self._store, self._encoder.encode, scope, background, self._full)
+        encode = query_encode(self._encoder)
+        return Question(text, self._store, encode, scope, background, self._full)
 
     def answer(self, question: Question, hops: int | None, top_k: int) -> Answer:
         """Answer a question, within ``reading``; other arguments as for ``Engine.ask``."""
@@ -185,7 +187,8 @@ class TextAnswers:
 
         Facts, cells of tables and what is read in passages are proposals, and the likeliest is
         chosen. Facts are proposed only where the question names something: what else shares words
-        with a relation is not what is asked about.
+        with a relation is not what is asked about. Readers know English alone: passages in other
+        languages are not read, nor is any for a question in one.
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
@@ -203,6 +206,12 @@ class TextAnswers:
         compares = self._config.answer.rules and english.is_comparison(text)
         if not passages or (by_facts.promised and named and not compares):
             return retrieval, ranked, by_facts
+        if is_foreign(text) or is_foreign(passages[0].slot.text):
+            settings = self._config.answer
+            supported = passages[0].similarity >= settings.support_floor
+            shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
+            return retrieval, ranked, choose([by_facts, shown._replace(promised=False)])
+        passages = [item for item in passages if not is_foreign(item.slot.text)]
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])

@@ -74,25 +74,26 @@ class TextController:
         """[K] float32: scores as logits of the attention."""
         return scores.total() / np.float32(self.config.temperature)
 
-    def mixed(self, scores: Scores, candidates: Candidates) -> Scores:
+    def mixed(self, scores: Scores, candidates: Candidates, share: float | None = None) -> Scores:
         """Scores whose attention is a mixture: of that of the hops and of a direct one.
 
         The direct one knows cosines and BM25 alone: what was learned from chains costs questions
         that one passage answers. It has no share where passages have no keys of units, nor beside
-        facts and messages.
+        facts and messages. ``share`` is its share, None for what is configured.
 
         Source: mixtures of experts (Jacobs et al. 1991), with a fixed gate.
         """
         config, features = self.config, candidates.features
         dense, unit = features[:, SlotFeature.DENSE], features[:, SlotFeature.UNIT]
         others = candidates.is_fact.any() or candidates.messages is not None
-        if not config.direct_share or others or np.array_equal(dense, unit):
+        share = config.direct_share if share is None else share
+        if not share or others or np.array_equal(dense, unit):
             return scores
         lexical = np.float32(config.lexical_weight) * features[:, SlotFeature.LEXICAL]
         similarity = np.float32(0.5) * (dense + unit) + lexical
         direct = (similarity / _DIRECT_TEMPERATURE).astype(np.float32, copy=False)
-        mixture = config.direct_share * softmax(direct)
-        mixture += (1 - config.direct_share) * softmax(self.logits(scores))
+        mixture = share * softmax(direct)
+        mixture += (1 - share) * softmax(self.logits(scores))
         wanted = np.float32(config.temperature) * np.log(np.maximum(mixture, _MIN_MIXTURE))
         total = scores.total()
         change = wanted - total

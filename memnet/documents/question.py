@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.documents.spelling import looked_up
-from memnet.encoders import Encoder, UnitEncoder
+from memnet.encoders import Encoder, UnitEncoder, query_encode
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
@@ -44,8 +44,10 @@ _RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by t
 class RecentVectors:
     """An encoder that remembers the vectors of the texts that it encoded last."""
 
-    def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
+    def __init__(self, encoder: Encoder, kept: int = _KEPT, encode: Encode | None = None) -> None:
+        """``encode`` None for what encodes questions."""
         self._encoder = encoder
+        self._encode = encode or query_encode(encoder)
         self._kept = kept
         self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
@@ -67,7 +69,7 @@ class RecentVectors:
             known = {text: self._recent[text] for text in texts if text in self._recent}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            known |= zip(missing, self._encoder.encode(missing), strict=True)
+            known |= zip(missing, self._encode(missing), strict=True)
         with self._lock:
             for text in known:
                 self._recent[text] = known[text]
@@ -85,6 +87,7 @@ class FullVectors(NamedTuple):
     of_all: bool = False  # Whether the vectors of all passages are quick; else the store knows
     # [D, R] float32: what keys of units were reduced by; None where passages have none
     projection: NDArray[np.float32] | None = None
+    multilingual: bool = False  # Whether the vectors are of an encoder of many languages
 
 
 def unit_projection(encoder: Encoder) -> NDArray[np.float32] | None:
@@ -294,7 +297,10 @@ class QuestionTerms:
 
     def __init__(self, text: str, store: MemoryStore, named: Collection[str]) -> None:
         """Look the words up; ``named`` are the symbols that the question names."""
-        found = store.search_terms(query_terms(text)[:_MAX_TERMS], _MAX_DOCUMENT_FREQUENCY)
+        asked = query_terms(text)[:_MAX_TERMS]
+        found = store.search_terms(asked, _MAX_DOCUMENT_FREQUENCY)
+        # share of them that the memory has
+        self.known = 1 - sum(not len(slots) for slots in found.values()) / max(1, len(asked))
         terms = [term for term, slots in found.items() if len(slots)]
         rest = set(query_terms(without_names(text, capitalised_names(text, named))))
         self.words = tuple(terms)  # [T] the words

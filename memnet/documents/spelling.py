@@ -7,7 +7,7 @@ from typing import Any
 
 from memnet.encoders.weights import load_tokenizer
 from memnet.storage import MemoryStore, Scope
-from memnet.text.english import NOT_NAMES, query_terms
+from memnet.text.english import NOT_NAMES, is_foreign, query_terms
 from memnet.text.names import edits, normalise
 
 _MIN_LETTERS = 5  # Too many shorter words are one edit apart
@@ -23,9 +23,9 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
 
     A word that stands neither in the memory nor in the vocabulary of the encoder becomes one of it
     that is one edit away and has its first letter, the most frequent one; "Ida" becomes "Ida
-    Morrow" where facts are about her and about no other Ida.
+    Morrow" where facts are about her and about no other Ida. Words of other languages stay.
     """
-    words = query_terms(text)
+    words = [] if is_foreign(text) else query_terms(text)
     known = store.search_terms(words, _MAX_SLOTS)
     unknown = [
         word

@@ -3,26 +3,30 @@
 from memnet.encoders.minilm import MiniLMEncoder, StaticEncoder
 from memnet.encoders.protocol import (
     MENTION,
-    DocumentEncoder,
     Encoder,
     QuickEncoder,
     TokenEncoder,
     TokenStates,
+    TwoSidedEncoder,
     UnitEncoder,
     UnitVectors,
+    document_encode,
+    query_encode,
     token_encoder,
 )
 
 __all__ = [
     "MENTION",
-    "DocumentEncoder",
     "Encoder",
     "MiniLMEncoder",
     "QuickEncoder",
     "StaticEncoder",
     "TokenEncoder",
     "TokenStates",
+    "TwoSidedEncoder",
     "UnitEncoder",
     "UnitVectors",
+    "document_encode",
+    "query_encode",
     "token_encoder",
 ]

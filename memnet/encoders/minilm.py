@@ -1,10 +1,11 @@
-"""all-MiniLM-L6-v2 on this project's own Transformer encoder, and its quick way by a table."""
+"""BERT-style encoders of sentences: all-MiniLM-L6-v2, and its quick way by a table."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from itertools import groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,34 +22,38 @@ if TYPE_CHECKING:
 
     _Network: TypeAlias = OnnxEncoder | BertNetwork
 
-_WINDOW_TOKENS = 256  # Tokens of the longest training texts, [CLS] and [SEP] included
 _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
 # The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time.
 _GPU_BATCH_TOKENS = 16_384
 
 
 _Embedded = TypeVar("_Embedded")
+UNITS = "units"  # Name of the checkpoint of the projection of units, and of its folder
 
 
 class _Window(NamedTuple):
     text: int
     tokens: list[int]
     first: int = 0  # index in the text of the token in place of [CLS]
+    least: int = 1  # index in the window of the first token of the text
 
 
-class MiniLMEncoder:
-    """all-MiniLM-L6-v2: the vectors of sentence-transformers for the same weights.
+class BertEncoder:
+    """A network of BERT's kind whose vectors are the means of its token states.
 
-    A text longer than 256 tokens is encoded in windows whose vectors are averaged, weighted by
+    A text longer than the window is encoded in windows whose vectors are averaged, weighted by
     their tokens; nothing is truncated. Weights are loaded at the first use. Thread-safe.
 
-    Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
+    Source: Reimers and Gurevych 2019 (mean pooling).
     """
 
     # Model, start of the weights' sha256, pooling and window; the same in int8 and in float32, as
     # vectors of both may be mixed.
-    fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
+    fingerprint: str
     dimension = 384
+    window: int  # Tokens of the longest training texts, the first and the last one included
+    units: Path  # The folder of the checkpoint ``UNITS``
+    prompts: tuple[str, str] = "", ""  # Before questions, and before texts that are stored
 
     def __init__(self, threads: int = 1, device: str = "cpu") -> None:
         """Set up the encoder; no file is read yet.
@@ -76,18 +81,21 @@ class MiniLMEncoder:
 
         EncoderError or ModelError where the weights are missing or damaged.
         """
+        return self._encode(texts, self.prompts[0])
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
         tokenizer, network = self._network()
         encodings = tokenizer.encode_batch_fast(list(texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for batch, pooled in self._embedded(network.embed, encodings):
+        for batch, pooled in self._embedded(network.embed, encodings, prompt):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.text] += vector * len(window.tokens)
-        return _of_length_one(vectors)
+        return self._finished(vectors)
 
     def encode_units(
         self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
     ) -> UnitVectors:
-        """As ``encode``, with the means of the token states of units; errors are the same.
+        """Texts to be stored, with the means of the token states of units; errors as ``encode``.
 
         A unit without a token gets the vector of its text.
         """
@@ -99,27 +107,27 @@ class MiniLMEncoder:
         ]
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         units = [np.zeros((len(own), self.dimension), np.float32) for own in spans]
-        for batch, (pooled, states) in self._embedded(network.embed_states, encodings):
+        embedded = self._embedded(network.embed_states, encodings, self.prompts[1])
+        for batch, (pooled, states) in embedded:
             for window, vector, rows in zip(batch, pooled, states, strict=True):
                 vectors[window.text] += vector * len(window.tokens)
-                within = (tokens[window.text] - window.first).clip(1, len(rows) - 1).tolist()
-                for unit, (first, last) in zip(units[window.text], within, strict=True):
+                within = (tokens[window.text] - window.first).clip(window.least, len(rows) - 1)
+                for unit, (first, last) in zip(units[window.text], within.tolist(), strict=True):
                     unit += rows[first:last].sum(axis=0)
-        vectors = _of_length_one(vectors)
         for vector, own in zip(vectors, units, strict=True):
             own[~own.any(axis=1)] = vector
-        return UnitVectors(vectors, [_of_length_one(own) for own in units])
+        return UnitVectors(self._finished(vectors), [self._finished(own) for own in units])
 
     def unit_projection(self) -> NDArray[np.float32]:
         """[384, 128] float32: principal components of vectors of units; ModelError if damaged."""
-        return _shipped_projection()
+        return shipped_units(self.units)["projection"]
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Token states of N texts, which are truncated to 256 tokens; errors as ``encode``."""
+        """Token states of N texts, which are truncated to a window; errors as ``encode``."""
         tokenizer, network = self._network()
         mention = tokenizer.token_to_id(MENTION)
         windows = [
-            _Window(text, next(_token_windows(encoding.ids)))
+            _Window(text, next(_token_windows(encoding.ids, self.window)))
             for text, encoding in enumerate(tokenizer.encode_batch(list(texts)))
         ]
         encoded: dict[int, TokenStates] = {}
@@ -127,17 +135,22 @@ class MiniLMEncoder:
             ids = np.array([window.tokens for window in batch], np.int64)
             for window, states in zip(batch, network.embed_states(ids)[1], strict=True):
                 mentions = (i for i, token in enumerate(window.tokens) if token == mention)
-                encoded[window.text] = TokenStates(_of_length_one(states), tuple(mentions))
+                encoded[window.text] = TokenStates(of_length_one(states), tuple(mentions))
         return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
-        self, embed: Callable[[NDArray[np.int64]], _Embedded], encodings: Sequence[Any]
+        self,
+        embed: Callable[[NDArray[np.int64]], _Embedded],
+        encodings: Sequence[Any],
+        prompt: str,
     ) -> Iterator[tuple[list[_Window], _Embedded]]:
         """Batches of windows with what they become; they run in parallel, each on one core."""
+        before = self._network()[0].encode(prompt, add_special_tokens=False).ids
+        step = self.window - 2 - len(before)
         windows = [
-            _Window(text, tokens, (_WINDOW_TOKENS - 2) * number)
+            _Window(text, tokens, step * number - len(before), 1 + len(before))
             for text, encoding in enumerate(encodings)
-            for number, tokens in enumerate(_token_windows(encoding.ids))
+            for number, tokens in enumerate(_token_windows(encoding.ids, self.window, before))
         ]
         # Batches of one length need neither padding nor mask.
         batches = list(_batches(windows, self._batch_tokens))
@@ -152,26 +165,41 @@ class MiniLMEncoder:
         """The tokenizer, and the network."""
         with self._lock:
             if self._loaded is None:
-                self._loaded = load_tokenizer(), self._load_network()
+                self._loaded = self._load()
             return self._loaded
 
-    def _load_network(self) -> "_Network":
+    def _finished(self, sums: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Sums of token states [N, D] as vectors of length one."""
+        return of_length_one(sums)
+
+    def _load(self) -> tuple[Any, "_Network"]:
+        """The tokenizer, without padding and truncation, and the network."""
+        raise NotImplementedError
+
+
+class MiniLMEncoder(BertEncoder):
+    """all-MiniLM-L6-v2 (Wang et al. 2020): the vectors of sentence-transformers for the same."""
+
+    fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
+    window = 256
+    units = SHIPPED / UNITS
+
+    def _load(self) -> tuple[Any, "_Network"]:
         if self._device == CPU:
-            return OnnxEncoder(encoder_model(shipped_weights()))
+            return load_tokenizer(), OnnxEncoder(encoder_model(shipped_weights()))
         from memnet.encoders.bert import BertNetwork
 
-        return BertNetwork.load(published_weights(), self._device)
+        return load_tokenizer(), BertNetwork.load(published_weights(), self._device)
 
 
-def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
-    """Cut a tokenised text into windows, each with [CLS] and [SEP] at its ends."""
-    if len(tokens) <= _WINDOW_TOKENS:
-        yield tokens
-        return
+def _token_windows(
+    tokens: list[int], window: int, prompt: Sequence[int] = ()
+) -> Iterator[list[int]]:
+    """Cut a tokenised text into windows, each with the same first and last token and prompt."""
     first, *inner, last = tokens
-    step = _WINDOW_TOKENS - 2
-    for start in range(0, len(inner), step):
-        yield [first, *inner[start : start + step], last]
+    step = window - 2 - len(prompt)
+    for start in range(0, max(1, len(inner)), step):
+        yield [first, *prompt, *inner[start : start + step], last]
 
 
 def _tokens_of(
@@ -185,16 +213,18 @@ def _tokens_of(
 
 
 @cache
-def _shipped_projection() -> NDArray[np.float32]:
-    folder = SHIPPED / UNITS
+def shipped_units(folder: Path) -> dict[str, NDArray[np.float32]]:
+    """What is fitted to the vectors of an encoder: a projection [D, R], and a mean [D]."""
     arrays, _ = load_checkpoint(folder, UNITS)
-    check_shapes(arrays, {"projection": ((MiniLMEncoder.dimension, RANK), np.float32)}, folder)
+    width = BertEncoder.dimension
+    shapes = {"projection": ((width, RANK), np.float32), "mean": ((width,), np.float32)}
+    check_shapes(arrays, {name: shapes[name] for name in shapes if name in arrays}, folder)
     check_weights(arrays, folder)
-    projection: NDArray[np.float32] = arrays["projection"]
-    return projection
+    return arrays
 
 
-def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Vectors [N, D] float32 over their lengths."""
     lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / lengths
 
@@ -209,7 +239,6 @@ def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
             yield group[start : start + texts]
 
 
-UNITS = "units"  # Name of the checkpoint of the projection of units, and of its folder
 STATIC = "static"  # Name of the encoder, of its checkpoint and of the folder that ships
 STATIC_PREFIX = "all-MiniLM-L6-v2/static/"  # Start of the fingerprints of all such tables
 VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
@@ -221,7 +250,7 @@ _BATCH_PIECES = 128
 class StaticEncoder:
     """all-MiniLM-L6-v2, with a quick way for passages.
 
-    ``encode_document`` adds up one vector for each token and multiplies the sum by a matrix; table
+    ``encode_quick`` adds up one vector for each token and multiplies the sum by a matrix; table
     and matrix are fitted so that the result is near to the vector that the network gives the text.
     Questions and all else are encoded by the network. Thread-safe.
 
@@ -230,6 +259,7 @@ class StaticEncoder:
     """
 
     releases_gil = True
+    quick_is_final = True
     dimension = MiniLMEncoder.dimension
 
     def __init__(
@@ -252,7 +282,7 @@ class StaticEncoder:
         """Token states of N texts, by the network."""
         return self._full.encode_tokens(texts)
 
-    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, by the table, in half precision as stored."""
         tokenizer, table, projection = self._loaded
         sums = np.zeros((len(texts), table.shape[1]))

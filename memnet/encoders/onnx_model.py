@@ -30,31 +30,33 @@ def shipped_weights() -> Mapping[str, NDArray[Any]]:
     return arrays
 
 
-def encoder_model(weights: Weights, observe: bool = False) -> bytes:
+def encoder_model(weights: Weights, observe: bool = False, positions: int = _POSITIONS) -> bytes:
     """Build the ONNX model of the encoder, from ids [B, T] int64 without padding.
 
     It gives "vectors" [B, 384] and the "states" [B, T, 384] whose mean each is, before its length
-    became one. ``weights`` and ``observe`` as for ``BertGraph``.
+    became one. ``positions`` is the most tokens of a text; the rest is as for ``BertGraph``.
     """
     graph = BertGraph(weights, observe)
-    states = graph.add("Identity", graph.tokens(_POSITIONS), result="states")
+    states = graph.add("Identity", graph.tokens(positions), result="states")
     mean = graph.add("ReduceMean", states, graph.constant("axis", np.array([1])), keepdims=0)
     graph.add("LpNormalization", mean, axis=-1, p=2, result="vectors")
     outputs: dict[str, Shape] = {"vectors": ["B", _WIDTH], "states": ["B", "T", _WIDTH]}
     return graph.serialised({"ids": ["B", "T"]}, outputs)
 
 
-def random_texts() -> Iterator[dict[str, NDArray[np.int64]]]:
+def random_texts(
+    first: int = _CLS, last: int = _SEP, word: int = _FIRST_WORD, vocabulary: int = _VOCABULARY
+) -> Iterator[dict[str, NDArray[np.int64]]]:
     """Batches of texts of random words, ids [B, T] int64 with [CLS] and [SEP], to observe.
 
-    Their ranges are close to those of real texts, and no text has to be shipped. BERT's vocabulary
-    is ordered by frequency, so ranks are drawn log-uniformly (Zipf's law).
+    Their ranges are close to those of real texts, and no text has to be shipped. The vocabulary
+    is ordered by frequency from ``word`` on, so ranks are drawn log-uniformly (Zipf's law).
     """
     rng = np.random.default_rng(0)
     for shape in _BATCHES:
-        ranks = np.exp(rng.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), shape))
-        ids = np.minimum(_FIRST_WORD + ranks.astype(np.int64), _VOCABULARY - 1)
-        ids[:, 0], ids[:, -1] = _CLS, _SEP
+        ranks = np.exp(rng.uniform(0, np.log(vocabulary - word), shape))
+        ids = np.minimum(word + ranks.astype(np.int64), vocabulary - 1)
+        ids[:, 0], ids[:, -1] = first, last
         yield {"ids": ids}
 
 

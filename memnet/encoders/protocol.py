@@ -1,6 +1,6 @@
 """What an encoder must offer: a user may bring one of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,9 +16,10 @@ class Encoder(Protocol):
     """Texts to vectors of length one; equal texts have equal vectors. Must be thread-safe.
 
     An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
-    True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too,
-    one with a quicker way for passages a ``DocumentEncoder`` or a ``QuickEncoder``, and one that
-    sees the units of a passage a ``UnitEncoder``.
+    True``: it then overlaps with Python work. One that knows other languages than English says
+    ``multilingual = True``. One that has learned questions and passages by different prompts is a
+    ``TwoSidedEncoder`` too, one for models of facts a ``TokenEncoder``, one with a quicker way for
+    passages a ``QuickEncoder``, and one that sees the units of a passage a ``UnitEncoder``.
     """
 
     @property
@@ -37,14 +38,18 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class DocumentEncoder(Protocol):
-    """An encoder that has a quicker way for passages than for all else, in the same space.
+class TwoSidedEncoder(Protocol):
+    """An encoder that tells what is asked from what is stored; sentence-transformers' names.
 
-    What a question finds by them is then compared again by ``Encoder.encode``.
+    ``Encoder.encode`` is for neither.
     """
 
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N questions -> [N, D] float32, rows of length one."""
+        ...
+
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N passages of any length -> [N, D] float32, rows of length one."""
+        """N texts to be stored, of any length -> [N, D] float32, rows of length one."""
         ...
 
 
@@ -52,8 +57,9 @@ class DocumentEncoder(Protocol):
 class QuickEncoder(Protocol):
     """An encoder with a quicker way for passages, in the same space, until there is time.
 
-    Passages of a large ingest get such vectors first, so that they can be asked about, and those of
-    ``Encoder.encode`` later. Until then what a question finds by them is compared again in full.
+    Passages of a large ingest get such vectors first, so that they can be asked about, and full
+    ones later. With an attribute ``quick_is_final = True`` all passages get them, and for good.
+    What a question finds by them is compared again in full.
     """
 
     def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -65,7 +71,7 @@ class UnitVectors(NamedTuple):
     """N texts, and the units of each."""
 
     vectors: NDArray[np.float32]
-    """[N, D] float32: the same as by ``Encoder.encode``."""
+    """[N, D] float32: the same as by ``encode_document``, or ``encode`` of one without it."""
     units: list[NDArray[np.float32]]
     """For each text [U, D] float32, rows of length one, each a unit within its text."""
 
@@ -116,3 +122,13 @@ def token_encoder(encoder: Encoder) -> TokenEncoder:
             "need; add it, or use another encoder"
         )
     return encoder
+
+
+def query_encode(encoder: Encoder) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """What encodes questions."""
+    return encoder.encode_query if isinstance(encoder, TwoSidedEncoder) else encoder.encode
+
+
+def document_encode(encoder: Encoder) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """What encodes texts that are stored, in full."""
+    return encoder.encode_document if isinstance(encoder, TwoSidedEncoder) else encoder.encode

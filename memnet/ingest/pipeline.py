@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from memnet.config import Config
+from memnet.encoders import document_encode
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, OriginComplete
@@ -350,10 +351,10 @@ class Ingest:
         batch.vectors.wait()
         said = [source for source in batch.sources if source.used]
         with self._store.changing(advance=False) if said or batch.learn else nullcontext():
+            encode = document_encode(self._passages.encoder)
             counts = self._store.put(
-                batch.sources, self._passages.encoder.encode, batch.files, self._namespace,
-                batch.vectors.encode,
-            )  # fmt: skip
+                batch.sources, encode, batch.files, self._namespace, batch.vectors.encode
+            )
             if batch.learn is not None:
                 batch.learn()
             self._counts["evicted"] += self._evict(said)

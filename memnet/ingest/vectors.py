@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders import Encoder, UnitEncoder
+from memnet.encoders import Encoder, UnitEncoder, document_encode
 from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors, UnitKeys
 from memnet.text.english import units
 
@@ -96,7 +96,7 @@ _Made: TypeAlias = tuple[dict[str, int], NDArray[np.float32]]
 def encode_passages(encoder: Encoder, texts: Sequence[str]) -> PassageVectors:
     """Full vectors of the key texts of passages, with keys of their units where there may be."""
     if not isinstance(encoder, UnitEncoder):
-        return PassageVectors(encoder.encode(texts))
+        return PassageVectors(document_encode(encoder)(texts))
     spans = [[(unit.start, unit.end) for unit in units(text)] for text in texts]
     vectors, found = encoder.encode_units(texts, spans)
     projection = encoder.unit_projection()

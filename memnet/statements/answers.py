@@ -27,7 +27,7 @@ from memnet.statements.things import parts_with
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.dates import local_time
-from memnet.text.english import Clauses, query_terms
+from memnet.text.english import Clauses, is_foreign, query_terms
 from memnet.text.names import maximal_names, possible_names
 from memnet.text.relative import times_in, with_days
 from memnet.types import Answer
@@ -75,7 +75,7 @@ class StatementAnswers:
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         network = self.reader.load()
-        if network is None or scope.where:
+        if network is None or scope.where or is_foreign(question):  # it knows English alone
             return self.otherwise(question, hops, top_k, scope)
         started = time.perf_counter()
         dated = with_days(question, local_time(scope.moment()).date())

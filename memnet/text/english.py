@@ -75,11 +75,16 @@ _VISIBLE = re.compile(r"\S")
 _BLOCK = 8_000
 
 
+OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+
+
 def is_foreign(question: str) -> bool:
-    """Whether more function words of a question are of another language than of English.
+    """Whether a text is of another language, by its script, or by more function words of one.
 
     The first word does not count: "was" and "has" begin questions in several languages.
     """
+    if 4 * len(OTHER_LETTER.findall(question)) > sum(map(str.isalpha, question)):
+        return True
     words = [one.casefold() for one in WORD.findall(question)[1:]]
     own = sum(one in STOP_WORDS and one not in ("in", "an", "as", "do", "on") for one in words)
     return sum(one in _FOREIGN for one in words) > own
@@ -88,10 +93,10 @@ def is_foreign(question: str) -> bool:
 def query_terms(text: str) -> list[str]:
     """Distinct words of a text in their order, without stop words, for the text search.
 
-    Words are as in the text index, case-folded. A text of stop words only keeps them, so that it
+    Words are as in the text index, in lower case. A text of stop words only keeps them, so that it
     finds something.
     """
-    words = list(dict.fromkeys(words_of(text.casefold())))
+    words = list(dict.fromkeys(words_of(text.lower())))  # ß stays in the index
     content = [word for word in words if word not in STOP_WORDS]
     return (content or words)[:_MAX_QUERY_TERMS]
 
@@ -153,9 +158,9 @@ _LINES = re.compile(r"[^\n]+(?:\n[^\n]+)*")  # without an empty one between them
 _LINE = re.compile(r"[^\n]+")
 _MIN_WIDTH = 45  # Characters of the longest line from which lines may be broken to a width
 _RAGGED = 0.1  # Share of the width that may be left, as where people break lines by hand
-_ENDS_SENTENCE = re.compile(r"[.!?…][)\"'”’*]?[ \t]*$")
+_ENDS_SENTENCE = re.compile(r"[.!?…。！？।؟][)\"'”’*]?[ \t]*$")
 _SENTENCES = re.compile(r"[^\W\d_]{3}[.!?] [A-Z]")
-_PROSE_ENDS = tuple(".!?:…)\"'”’")  # Characters that a line of prose ends with
+_PROSE_ENDS = tuple(".!?:…)\"'”’。！？।؟")  # Characters that a line of prose ends with
 
 
 class Unit(NamedTuple):

@@ -536,7 +536,7 @@ def test_the_default_encoder_has_the_quick_vectors_of_the_table() -> None:
     assert quick is not None
     texts = [_key(one) for one in birds(3)]
     table = load_static_encoder(SHIPPED / STATIC, encoder)
-    np.testing.assert_array_equal(quick(texts), table.encode_document(texts))
+    np.testing.assert_array_equal(quick(texts), table.encode_quick(texts))
     assert find_quick(ToyEncoder()) is None
     assert find_quick(table) is None
 

@@ -14,7 +14,7 @@ from memnet.checkpoints import SHIPPED, load_checkpoint
 from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, rescore
 from memnet.documents.question import FullVectors, Question, RecentVectors
-from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
+from memnet.encoders import MiniLMEncoder, QuickEncoder, StaticEncoder
 from memnet.encoders.minilm import STATIC
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
@@ -39,7 +39,7 @@ def test_a_vector_is_the_projected_sum_of_token_vectors(encoder: StaticEncoder) 
     arrays, _ = load_checkpoint(FOLDER, STATIC)
     tokenizer = load_tokenizer()
     slow = [oracle.table_vector(arrays, tokenizer.encode(text).ids) for text in texts]
-    vectors = encoder.encode_document(texts)
+    vectors = encoder.encode_quick(texts)
     np.testing.assert_allclose(vectors, slow, atol=_ROUNDING)
     np.testing.assert_array_equal(vectors, vectors.astype(np.float16))
 
@@ -51,25 +51,25 @@ def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
     whole = (arrays["table"][ids] * arrays["scale"][ids, None].astype(np.float64)).sum(axis=0)
     vector = whole @ arrays["projection"].astype(np.float64)
     np.testing.assert_allclose(
-        encoder.encode_document([LONG])[0], vector / np.linalg.norm(vector), atol=_ROUNDING
+        encoder.encode_quick([LONG])[0], vector / np.linalg.norm(vector), atol=_ROUNDING
     )
 
 
 def test_a_vector_depends_neither_on_its_batch_nor_on_the_run(encoder: StaticEncoder) -> None:
     texts = [LIGHT, LONG, HARBOUR, *(f"{HARBOUR} {number}" for number in range(300))]
-    together = encoder.encode_document(texts)
-    alone = np.concatenate([encoder.encode_document([text]) for text in texts[:5]])
+    together = encoder.encode_quick(texts)
+    alone = np.concatenate([encoder.encode_quick([text]) for text in texts[:5]])
     np.testing.assert_allclose(alone, together[:5], atol=1e-7)
     again = load_static_encoder(FOLDER, MiniLMEncoder())
-    np.testing.assert_array_equal(again.encode_document(texts), together)
+    np.testing.assert_array_equal(again.encode_quick(texts), together)
     assert again.fingerprint == encoder.fingerprint
     assert together.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=0.002)
-    assert encoder.encode_document([]).shape == (0, 384)
+    assert encoder.encode_quick([]).shape == (0, 384)
 
 
 def test_both_ways_lie_in_one_space(encoder: StaticEncoder) -> None:
-    quick, full = encoder.encode_document([LIGHT, HARBOUR]), encoder.encode([LIGHT, HARBOUR])
+    quick, full = encoder.encode_quick([LIGHT, HARBOUR]), encoder.encode([LIGHT, HARBOUR])
     likeness = quick @ full.T
     assert likeness.diagonal().min() > 0.5
     assert likeness.diagonal().min() > likeness[[0, 1], [1, 0]].max() + 0.2
@@ -86,7 +86,7 @@ def test_passages_are_quick_and_all_else_is_full(tmp_path: Path, encoder: Static
         memory.tell(told)
         key = f"Orre Light\n{LIGHT}"
         stored = memory.store.encoded([key, "built by", told], _never)
-    np.testing.assert_allclose(stored[key], encoder.encode_document([key])[0], atol=1e-6)
+    np.testing.assert_allclose(stored[key], encoder.encode_quick([key])[0], atol=1e-6)
     full = encoder.encode(["built by", told])
     np.testing.assert_allclose(stored["built by"], full[0], atol=2e-4)
     np.testing.assert_allclose(stored[told], full[1], atol=2e-4)
@@ -144,6 +144,7 @@ class _TwoWays(ToyEncoder):
     """Finds every passage equally near, unless it is encoded in full."""
 
     fingerprint = "two-ways/64"
+    quick_is_final = True
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
@@ -152,13 +153,13 @@ class _TwoWays(ToyEncoder):
         self.encoded += texts
         return super().encode(texts)
 
-    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return super().encode(["the same"] * len(texts))
 
 
 def test_what_is_found_is_compared_again_in_full(tmp_path: Path) -> None:
     encoder = _TwoWays()
-    assert isinstance(encoder, DocumentEncoder)
+    assert isinstance(encoder, QuickEncoder)
     names = "heron kestrel osprey merlin harrier".split()
     with Engine.open(
         tmp_path, create=True, encoder=encoder, answerer="untrained", reader="sentences"

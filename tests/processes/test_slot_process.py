@@ -118,9 +118,9 @@ def test_without_its_process_slots_are_made_here(
 class _Ahead(ToyEncoder):
     """Encodes passages quickly, and from another thread."""
 
-    releases_gil = True
+    releases_gil = quick_is_final = True
 
-    def encode_document(self, texts: Sequence[str]) -> NDArray[Any]:
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[Any]:
         return -self.encode(texts)
 
 

@@ -455,11 +455,13 @@ print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=
 class _QuickEncoder(ToyEncoder):
     """Has a quick way for passages, which may fail at a text, and notes its threads."""
 
+    quick_is_final = True
+
     def __init__(self, fails_at: str = "none") -> None:
         self.fails_at = fails_at
         self.threads: set[int] = set()
 
-    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.threads.add(threading.get_ident())
         if any(self.fails_at in text for text in texts):
             raise EncoderError("no weights")

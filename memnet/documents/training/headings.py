@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from memnet.encoders import query_encode
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.reader.training.examples import ReaderExample, find_quote, passage_of, stored_passages
 from memnet.storage import MemoryStore, Slot
@@ -284,7 +285,7 @@ def heading_examples(
 
 def _distractors(memory: TrainableMemory, section: _Section, asked: Asked) -> list[Slot]:
     """Windows of other sections near to a question, without what answers it."""
-    [vector] = memory.encoder.encode([asked.question])
+    [vector] = query_encode(memory.encoder)([asked.question])
     found = memory.store.search_dense(vector, _NEAR)
     return [
         slot

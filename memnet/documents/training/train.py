@@ -31,6 +31,7 @@ from memnet.documents.question import FullVectors, unit_projection
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import templated_questions, two_hop_questions
 from memnet.documents.training.people import people_questions
+from memnet.encoders import query_encode
 from memnet.errors import InputError, ModelError
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
@@ -322,7 +323,7 @@ class _Trainer:
         with self.memory.store.reading():
             encoder = self.memory.encoder
             full = FullVectors(projection=unit_projection(encoder))
-            question = AskedQuestion(text, self.memory.store, encoder.encode, full=full)
+            question = AskedQuestion(text, self.memory.store, query_encode(encoder), full=full)
             return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
 
 
