@@ -54,7 +54,7 @@ def main() -> None:
         random.seed(0)
         languages = [random.sample(texts, 4 * _OF_A_LANGUAGE), *_of_languages()]
         encoder = MultilingualEncoder(threads=2)
-        fitted["mean"] = encoder._mean = np.zeros(encoder.dimension, np.float32)
+        encoder._mean = np.zeros(encoder.dimension, np.float32)
         texts = [text for own in languages for text in own]
     spans = [[(unit.start, unit.end) for unit in units(text)] for text in texts]
     vectors, of_texts = encoder.encode_units(texts, spans)
@@ -63,8 +63,9 @@ def main() -> None:
         asked = encoder.encode([text[: text.find("\n")] for text in texts])
         ends = np.cumsum([len(own) for own in languages])[:-1]
         means = [part.mean(axis=0) for side in (vectors, asked) for part in np.split(side, ends)]
-        fitted["mean"] = np.mean(means, axis=0, dtype=np.float32)
-        found = of_length_one(found - fitted["mean"])
+        mean = np.asarray(np.mean(means, axis=0, dtype=np.float32))
+        fitted["mean"] = mean
+        found = of_length_one(found - mean)
     values, components = np.linalg.eigh((found.T @ found).astype(np.float64))
     kept = values[-UNIT_WIDTH:].sum() / values.sum()
     projection = components[:, : -UNIT_WIDTH - 1 : -1].astype(np.float32)

@@ -144,7 +144,8 @@ def distinct_rows(rows: Array) -> tuple[Array, Array]:
     if isinstance(rows, np.ndarray):
         distinct, index = np.unique(rows, axis=0, return_inverse=True)
         return distinct, index.reshape(-1)
-    return library(rows).unique(rows, dim=0, return_inverse=True)
+    distinct, index = library(rows).unique(rows, dim=0, return_inverse=True)
+    return distinct, index
 
 
 def as_float(values: Array) -> Array:

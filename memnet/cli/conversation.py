@@ -102,8 +102,9 @@ class Conversation:
 
     def _answer_to(self, question: str) -> "Answer":
         """The answer to a question, which may mean what the turn before was about by "she"."""
-        last = self._last and Asked(question=self._last.question, short=self._last.short)
-        answer, chosen = answer_after(question, last, self._ask)
+        last = self._last
+        before = None if last is None else Asked(question=last.question, short=last.short)
+        answer, chosen = answer_after(question, before, self._ask)
         if chosen is not None:
             read_as = chosen.name if chosen.name not in chosen.pronoun else chosen.question
             show_note(f'Note: "{chosen.pronoun}" is read as {read_as}.')

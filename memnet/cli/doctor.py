@@ -36,8 +36,8 @@ _PURPOSES = {
     "gliner": "names and facts by GLiNER", "gpu": "answers on an NVIDIA GPU",
     "haystack": "memnet.adapters.haystack", "langchain": "memnet.adapters.langchain",
     "llamaindex": "memnet.adapters.llamaindex", "mcp": "memnet mcp",
-    "models": "encoders and readers by name", "multilingual": "--encoder multilingual",
-    "pandoc": "LaTeX, AsciiDoc, Org and more formats",
+    "models": "encoders and readers by name", "multilingual": "search in other languages",
+    "ocr": "scans and pictures of text", "pandoc": "LaTeX, AsciiDoc, Org and more formats",
     "plot": "--plot", "postgres": "stores on PostgreSQL", "remote": "readers on a server",
     "server": "memnet serve", "spacy": "names by spaCy", "train": "memnet train",
 }  # fmt: skip
@@ -135,7 +135,8 @@ def _extras(problems: list[str]) -> list[dict[str, Any]]:
         for name in wanted.pop("", [])
         if not installed_version(name)
     ]
-    wanted.pop("test", None)
+    for own in ("docs", "test"):  # of this project's own work
+        wanted.pop(own, None)
     return [
         {
             "name": extra,

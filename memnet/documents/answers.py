@@ -187,8 +187,9 @@ class TextAnswers:
 
         Facts, cells of tables and what is read in passages are proposals, and the likeliest is
         chosen. Facts are proposed only where the question names something: what else shares words
-        with a relation is not what is asked about. Readers know English alone: passages in other
-        languages are not read, nor is any for a question in one.
+        with a relation is not what is asked about. Readers know English alone: what is asked or
+        said in another language is no more than a passage. An encoder of many languages chooses its
+        sentence better than the reader does; with one of English, what is said in others is rare.
         """
         text = question.text
         retrieval, ranked = self._search(question, hops, top_k)
@@ -206,12 +207,15 @@ class TextAnswers:
         compares = self._config.answer.rules and english.is_comparison(text)
         if not passages or (by_facts.promised and named and not compares):
             return retrieval, ranked, by_facts
-        if is_foreign(text) or is_foreign(passages[0].slot.text):
+        foreign = is_foreign(text)
+        multilingual = question.full is not None and question.full.multilingual
+        if multilingual and (foreign or is_foreign(passages[0].slot.text)):
             settings = self._config.answer
             supported = passages[0].similarity >= settings.support_floor
             shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
             return retrieval, ranked, choose([by_facts, shown._replace(promised=False)])
-        passages = [item for item in passages if not is_foreign(item.slot.text)]
+        if multilingual:
+            passages = [item for item in passages if not is_foreign(item.slot.text)]
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
@@ -226,6 +230,8 @@ class TextAnswers:
         rest = [*unread, *passages[count:]]
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
+        if foreign:
+            by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
         return retrieval, ranked, choose([read, by_cell, by_facts])
 
     def _load(self) -> LoadedReader | None:

@@ -94,7 +94,7 @@ def without_others(
 def _denies(one: Told, asked: set[str], ends: bool) -> bool:
     """Whether a statement says only what is no longer, or denies just what is asked."""
     denial = DENIED.search(one.text)
-    if re.search("[,;:]", one.text):
+    if re.search(r"[,;:]| (?:and|but) ", one.text):  # it may say what is so instead
         return False
     said = stems_of(one.text[denial.end() :]) if denial else None
     ends = ends and asked.isdisjoint(stems_of(one.text) - stems_of(one.subject))

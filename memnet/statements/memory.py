@@ -119,11 +119,11 @@ def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]
     """Statements about what a symbol is the name of, another name, or whole words of the name."""
     told = store.statements.told(store.statements.ids(namespace).tolist())
     # An alias such as "my sister" may be that of several, whose own names say so.
-    names = {symbol, *(_names(one)[0] for one in told if symbol in _names(one))}
+    others = {name for one in told if symbol in (names := _names(one)) for name in names}
     return [
         one
         for one in told
-        if symbol in (own := _names(one)) or any(f" {name} " in f" {own[0]} " for name in names)
+        if symbol in (own := _names(one)) or own[0] in others or f" {symbol} " in f" {own[0]} "
     ]
 
 

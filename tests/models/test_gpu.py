@@ -10,6 +10,7 @@ import torch
 
 from memnet import Config, Engine
 from memnet.encoders import MENTION, MiniLMEncoder
+from memnet.encoders.bert import BertNetwork
 from memnet.reader.loading import LazyReader
 from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
@@ -46,7 +47,9 @@ def test_the_encoder() -> None:
     texts += ["light " * 400, "word", ""]
     there, here = MiniLMEncoder(device=GPU), MiniLMEncoder(device=TORCH_CPU)
     np.testing.assert_allclose(there.encode(texts), here.encode(texts), atol=1e-5)
-    assert there._network()[1].words.weight.is_cuda
+    network = there._network()[1]
+    assert isinstance(network, BertNetwork)
+    assert network.words.weight.is_cuda
     asked = [f"Who raised {MENTION} in 1820?", "a boat"]
     for one, other in zip(there.encode_tokens(asked), here.encode_tokens(asked), strict=True):
         np.testing.assert_allclose(one.states, other.states, atol=1e-5)

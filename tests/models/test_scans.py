@@ -1,7 +1,6 @@
 """Text in pictures: scans and photographs are read, asked about, and their words marked."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -45,7 +44,7 @@ def saved(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 
 @pytest.fixture
-def memory(toy_engine: Engine) -> Iterator[Engine]:
+def memory(toy_engine: Engine) -> Engine:
     toy_engine.ingest(_FOLDER)
     return toy_engine
 

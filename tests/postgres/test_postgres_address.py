@@ -218,5 +218,5 @@ def test_a_server_is_told_all_and_its_error_has_no_password() -> None:
 
 def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DependencyError, match=r'pip install "memnet\[postgres\]"'):
+    with pytest.raises(DependencyError, match=r"pip install 'memnet-qa\[postgres\]'"):
         check_driver()

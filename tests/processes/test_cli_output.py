@@ -89,7 +89,7 @@ def test_what_was_read_and_skipped_is_counted_by_kind(tmp_path: Path, memnet: Me
         (folder / f"{number}.txt").write_text(f"Lamp {number} burns seal oil.")
     (folder / "facts.tsv").write_text("Orre\tlies in\tSaltmere\n")
     (folder / "bad.tsv").write_text("Orre\tlies in\n")
-    for name in ("a.png", "b.gif", *(f"x.{letter}q" for letter in "abcdefg")):
+    for name in ("a.heic", "b.gif", *(f"x.{letter}q" for letter in "abcdefg")):
         (folder / name).write_bytes(b"\x89")
     (folder / "empty.txt").touch()
     store = tmp_path / "store"

@@ -50,7 +50,8 @@ def test_all_that_is_needed_is_there(capsys: pytest.CaptureFixture[str], tmp_pat
     assert store["writer"] is None
     assert store["free_bytes"] > 0
     models = {one["name"]: one["fingerprint"] for one in found["models"]}
-    assert models["all-MiniLM-L6-v2"] == fingerprint.split("/")[1]
+    assert "minilm" in models
+    assert fingerprint.startswith("all-MiniLM-L6-v2/")
     for name in ("text", "babi"):
         (weights,) = (SHIPPED / name).glob("model-*.safetensors")
         assert weights.stem == f"model-{models[name]}"
@@ -134,7 +135,7 @@ def test_libraries_that_are_missing(
     }
     assert extras["train"]["missing"] == ["torch"]
     assert all(one["for"] for one in extras.values())
-    assert "test" not in extras
+    assert not {"docs", "test"} & extras.keys()
 
 
 def test_a_library_that_does_not_work(

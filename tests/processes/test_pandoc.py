@@ -175,7 +175,7 @@ def test_without_pandoc_a_file_is_named_with_the_way_to_get_it(
 ) -> None:
     monkeypatch.setattr(pandoc, "find_spec", lambda _name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"memnet\[pandoc\]") as raised:
+    with pytest.raises(InputError, match=r"memnet-qa\[pandoc\]") as raised:
         load("a.org", ORG)
     assert raised.value.reason == "files that need pandoc"
 

@@ -43,7 +43,8 @@ def test_each_quotation_is_followed_by_its_number() -> None:
         )
     )
     assert cited.text == (
-        "Blue. [1]\nGreen. [1]\nRed. [2]\nBlue. [2]\n\n[1] Title 2, p. 8 (s2)\n[2] Title 1 (s1)"
+        "Blue. [1]\nGreen. [1]\nRed. [2]\nBlue. [2]\n\n(confidence 0.50, perhaps)\n\n"
+        "[1] Title 2, p. 8 (s2)\n[2] Title 1 (s1)"
     )
     pieces = [(cited.text[item.start : item.end], item.evidence.id) for item in cited.citations]
     assert pieces == [("Blue.", 2), ("Green.", 2), ("Red.", 1), ("Blue.", 1)]
@@ -51,7 +52,7 @@ def test_each_quotation_is_followed_by_its_number() -> None:
 
 def test_an_answer_without_quotations_names_its_best_evidence() -> None:
     cited = answer_text(answer("Yes", kind="yes", evidence=(evidence(1, "Red."),)))
-    assert cited.text == "Yes\n\n[1] Title 1 (s1)"
+    assert cited.text == "Yes\n\n(confidence 0.50, perhaps)\n\n[1] Title 1 (s1)"
     assert not cited.citations
 
 
@@ -62,7 +63,10 @@ def test_values_of_facts_are_cited_with_the_fact_once() -> None:
     ]
     candidates = (Candidate(text="B", score=1), Candidate(text="C", score=1))
     cited = answer_text(answer("B", kind="facts", candidates=candidates, evidence=tuple(facts)))
-    assert cited.text == "B [1], C [2]\n\n[1] A is B (t)\n[2] A|is|C (t)\n[3] D is E (t)"
+    assert cited.text == (
+        "B [1], C [2]\n\n(confidence 0.50, perhaps)\n\n"
+        "[1] A is B (t)\n[2] A|is|C (t)\n[3] D is E (t)"
+    )
     assert [cited.text[item.start : item.end] for item in cited.citations] == ["B", "C"]
 
 

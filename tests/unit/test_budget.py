@@ -121,7 +121,7 @@ def test_what_takes_the_place_of_a_standing_statement_is_standing(tmp_path: Path
         engine.undo()
         assert _standing(engine) == {"Ann moved to Paris."}
         engine.tell("Ann no longer lives in Paris.", at="2024-04-01")
-        [ended] = engine.history("Ann")
+        ended, _denial = engine.history("Ann")
         assert ended.standing
         assert ended.valid_until is not None
         engine.tell("Forget that Ann moved to Paris.", at="2023-01-01")

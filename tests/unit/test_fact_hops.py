@@ -149,10 +149,10 @@ class _ArrayGraph:
         self._graph = graph
 
     def outgoing(self, entities: Any) -> Outgoing:
-        *groups, keys = self._graph.outgoing(torch.from_numpy(entities))
-        return Outgoing(
-            *(part.numpy() for part in groups), RelationKeys(*(part.numpy() for part in keys))
-        )
+        found = self._graph.outgoing(torch.from_numpy(entities))
+        entity, relation, size, relations = (part.numpy() for part in found[:4])
+        keys = RelationKeys(*(part.numpy() for part in found.keys))
+        return Outgoing(entity, relation, size, relations, keys)
 
     def facts(self, entities: Any, relations: Any) -> Facts:
         found = self._graph.facts(torch.from_numpy(entities), torch.from_numpy(relations))

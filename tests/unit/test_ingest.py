@@ -105,7 +105,9 @@ def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> No
     assert [text for _, _, text in _slots(toy_engine)] == ["Changed."]
 
 
-def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_path: Path) -> None:
+def test_a_file_of_an_unknown_kind_is_named_and_skipped(
+    without_ocr: None, toy_engine: Engine, tmp_path: Path
+) -> None:
     table = _write(tmp_path / "in" / "Table.XYZ", "harbour,depth\nOrre,12\n")
     with pytest.raises(InputError, match=r"Table\.XYZ: is of the unknown kind '\.xyz'"):
         toy_engine.ingest(table)
@@ -123,7 +125,7 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
 
 
 def test_a_file_of_an_unknown_kind_is_read_as_text_on_request(
-    toy_engine: Engine, tmp_path: Path
+    without_ocr: None, toy_engine: Engine, tmp_path: Path
 ) -> None:
     table = _write(tmp_path / "in" / "table.xyz", "harbour,depth\nOrre,12\n")
     _write(tmp_path / "in" / "photo.png", b"\x89PNG\0")

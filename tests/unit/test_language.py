@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memnet import Document, Engine
+from memnet.documents.answers import TextAnswers
 from memnet.encoders.protocol import document_encode, query_encode
 from memnet.storage import EVERYWHERE
 from memnet.text.english import is_foreign, query_terms, units
@@ -66,6 +67,7 @@ def test_each_side_is_encoded_by_its_own(tmp_path: Path) -> None:
         [stored] = memory.store.keys([slot]).vectors
         np.testing.assert_allclose(stored, encoder.encode([f"keep {text}"])[0], atol=1e-3)
         asked = "Where is the net?"
+        assert isinstance(memory.answerer, TextAnswers)
         similar = memory.answerer.question(asked, EVERYWHERE).vector @ stored
         np.testing.assert_allclose(similar, encoder.encode([f"ask {asked}"])[0] @ stored, atol=1e-3)
     plain = ToyEncoder()

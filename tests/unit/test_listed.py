@@ -1,10 +1,12 @@
 """Questions that ask for all of something are answered from all rows."""
 
+from typing import Any
+
 import pytest
 
 from memnet import Document, Engine, Message
 
-_SHEDS = [
+_SHEDS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("sheds/tar.md", "Tar", "The winch is greased with tar.", {"author": "Ola Reis"}),
     ("sheds/rope.md", "Rope", "Ropes hang by the door. Universe of knots.", {"author": "Mia Lund"}),
     ("sheds/paint.md", "Paint", "Red paint, and a winch for rent.", {"author": "Mia Lund"}),

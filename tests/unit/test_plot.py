@@ -104,7 +104,7 @@ def test_what_can_not_be_drawn_is_refused_before_the_work(
     with pytest.raises(InputError, match="no folder"):
         check_plot(tmp_path / "nowhere" / "plot.png")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(DependencyError, match=r"pip install 'memnet\[plot\]'"):
+    with pytest.raises(DependencyError, match=r"pip install 'memnet-qa\[plot\]'"):
         check_plot(tmp_path / "plot.png")
 
 

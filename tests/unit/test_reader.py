@@ -272,7 +272,8 @@ def test_a_saved_reader_is_near(network: SpanNetwork, tmp_path: Path) -> None:
         if name in ("encoder.words.weight", "encoder.positions.weight") or tensor.dim() < 2:
             assert torch.equal(other, tensor), name
         else:
-            assert float((other - tensor).norm() / tensor.norm()) < 0.02, name
+            # Seven bits, balanced against the inputs: 0.02 to 0.04 for normal weights.
+            assert float((other - tensor).norm() / tensor.norm()) < 0.05, name
 
 
 def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path: Path) -> None:

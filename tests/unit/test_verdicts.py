@@ -1,5 +1,7 @@
 """Yes or no by what is quoted: from the sentence that says it, and none where another one does."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from memnet.reader.answers import Prediction
@@ -22,7 +24,7 @@ class _Sure:
     def __init__(self, word: str) -> None:
         self.word = word
 
-    def read(self, _question: str, _passages: list[Passage]) -> Reading:
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         yes = 0.95 if self.word == "yes" else 0.02
         return Reading((), yes, 0.97 - yes, 0.9)
 

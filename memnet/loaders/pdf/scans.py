@@ -47,6 +47,7 @@ def read_scan(page: pdfium.PdfPage) -> list[ScanLine]:
     digest = hashlib.blake2b(picture.tobytes(), digest_size=16)
     digest.update(repr((picture.shape, version("rapidocr"), _CONFIDENCE)).encode())
     path = _FOLDER / f"{digest.hexdigest()}.json"
+    lines: list[ScanLine]
     with suppress(OSError, ValueError, TypeError):
         turn, lines = json.loads(path.read_bytes())
         page.set_rotation(turn)
@@ -57,7 +58,7 @@ def read_scan(page: pdfium.PdfPage) -> list[ScanLine]:
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         forget_scans(_KEPT)
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps((page.get_rotation(), lines)))
+        part.write_text(json.dumps((page.get_rotation(), lines)), encoding="utf-8")
         part.replace(path)
     return lines
 

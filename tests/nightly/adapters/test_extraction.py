@@ -147,7 +147,7 @@ def test_a_missing_library_names_its_extra(
         if name.split(".")[0] == module or name.startswith(f"{PACKAGE}.{extra}"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
-    with pytest.raises(DependencyError, match=rf"pip install 'memnet\[{extra}\]'") as caught:
+    with pytest.raises(DependencyError, match=rf"pip install 'memnet-qa\[{extra}\]'") as caught:
         make()
     assert "\n" not in str(caught.value)
 
