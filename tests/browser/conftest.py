@@ -15,7 +15,8 @@ _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
+# While it runs, so does its event loop: no longer than the module, whatever comes next here.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if _CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
