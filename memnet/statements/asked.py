@@ -50,6 +50,10 @@ _FROM_TO = re.compile(
 _CHANGED = re.compile(r"(?:has|have|did|was|were) (?P<rest>[^?]+?) (?:been )?changed?\b", re.I)
 # Says of something only that it is so no longer
 _OVER = re.compile(r"\b(?:no longer|any ?more|any longer|stopped)\b", re.IGNORECASE)
+# "gave it away and bought another", not "Tom and Jane parted"
+_SECOND_CLAUSE = re.compile(
+    r"[,;:]| (?:and|but) (?!(?:an?|the|my|your|his|her|its|our|their) )[a-z]"
+)
 _PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _DONE = re.compile(r"(?:on |in )?\w+ (?:did\b|(?:was|were) .*(?:ed|[nt]|old)\W*$)", re.IGNORECASE)
 # Probability of another answer to "when" above which it is left to the network
@@ -94,7 +98,7 @@ def without_others(
 def _denies(one: Told, asked: set[str], ends: bool) -> bool:
     """Whether a statement says only what is no longer, or denies just what is asked."""
     denial = DENIED.search(one.text)
-    if re.search(r"[,;:]| (?:and|but) ", one.text):  # it may say what is so instead
+    if _SECOND_CLAUSE.search(one.text):  # it may say what is so instead
         return False
     said = stems_of(one.text[denial.end() :]) if denial else None
     ends = ends and asked.isdisjoint(stems_of(one.text) - stems_of(one.subject))

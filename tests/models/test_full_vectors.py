@@ -538,7 +538,9 @@ def test_the_default_encoder_has_the_quick_vectors_of_the_table() -> None:
     table = load_static_encoder(SHIPPED / STATIC, encoder)
     np.testing.assert_array_equal(quick(texts), table.encode_quick(texts))
     assert find_quick(ToyEncoder()) is None
-    assert find_quick(table) is None
+    final = find_quick(table)  # its own, which stay
+    assert final is not None
+    np.testing.assert_array_equal(final(texts), table.encode_quick(texts))
 
 
 def test_the_command_leaves_full_vectors_until_it_is_asked_for_them(tmp_path: Path) -> None:
