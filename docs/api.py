@@ -6,12 +6,13 @@ python -m docs.api [--check]
 import ast
 import importlib
 import inspect
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
+
+from docs.generated import write_or_check
 
 _PAGE = Path(__file__).parent / "api.md"
 _MODULES = ("memnet", "memnet.training", "memnet.protocols", "memnet.aio")
@@ -148,10 +149,7 @@ def _code_block(doc: str) -> str:
 
 def main() -> None:
     """Write the page, or exit with 1 if ``--check`` finds it out of date."""
-    if "--check" not in sys.argv:
-        _PAGE.write_text(page(), encoding="utf-8")
-    elif not _PAGE.exists() or _PAGE.read_text(encoding="utf-8") != page():
-        sys.exit(f"{_PAGE} is out of date; run 'python -m docs.api'")
+    write_or_check(_PAGE, page(), "python -m docs.api")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 python -m docs.commands [--check]
 """
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from click import Command, Context, Group
 
+from docs.generated import write_or_check
 from memnet.cli.main import memnet
 
 _PAGE = Path(__file__).parent / "commands.md"
@@ -35,10 +35,7 @@ def _sections(name: str, command: Command, parent: Context) -> Iterator[str]:
 
 def main() -> None:
     """Write the page, or exit with 1 if ``--check`` finds it out of date."""
-    if "--check" not in sys.argv:
-        _PAGE.write_text(page(), encoding="utf-8")
-    elif not _PAGE.exists() or _PAGE.read_text(encoding="utf-8") != page():
-        sys.exit(f"{_PAGE} is out of date; run 'python -m docs.commands'")
+    write_or_check(_PAGE, page(), "python -m docs.commands")
 
 
 if __name__ == "__main__":

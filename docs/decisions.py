@@ -3,8 +3,9 @@
 python -m docs.decisions [--check]
 """
 
-import sys
 from pathlib import Path
+
+from docs.generated import write_or_check
 
 _FOLDER = Path(__file__).parent / "decisions"
 _PAGE = _FOLDER / "README.md"
@@ -28,10 +29,7 @@ def page() -> str:
 
 def main() -> None:
     """Write the page, or exit with 1 if ``--check`` finds it out of date."""
-    if "--check" not in sys.argv:
-        _PAGE.write_text(page(), encoding="utf-8")
-    elif not _PAGE.exists() or _PAGE.read_text(encoding="utf-8") != page():
-        sys.exit(f"{_PAGE} is out of date; run 'python -m docs.decisions'")
+    write_or_check(_PAGE, page(), "python -m docs.decisions")
 
 
 if __name__ == "__main__":

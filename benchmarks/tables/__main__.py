@@ -4,7 +4,6 @@ python -m benchmarks.tables [--check]
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from benchmarks.tables import documents, learned, stores
 from benchmarks.tables.by_size import by_size
 from benchmarks.tables.neighbours import neighbours
 from benchmarks.tables.server import postgres, postgres_dense, postgres_load
+from docs.generated import write_or_check
 
 _PAGE = Path(__file__).parents[1] / "README.md"
 _RESULTS = _PAGE.parent / "results"
@@ -76,10 +76,7 @@ def _result(name: str) -> Any:
 
 def main() -> None:
     """Write the page, or exit with 1 if ``--check`` finds it out of date."""
-    if "--check" not in sys.argv:
-        _PAGE.write_text(page(), encoding="utf-8")
-    elif _PAGE.read_text(encoding="utf-8") != page():
-        sys.exit(f"{_PAGE} is out of date; run 'python -m benchmarks.tables'")
+    write_or_check(_PAGE, page(), "python -m benchmarks.tables")
 
 
 if __name__ == "__main__":
