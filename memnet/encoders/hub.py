@@ -4,8 +4,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,10 @@ _STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
 class SentenceTransformersEncoder:
-    """A sentence-transformers model, by its name or folder (Reimers and Gurevych 2019)."""
+    """A sentence-transformers model, by its name or folder (Reimers and Gurevych 2019).
+
+    Questions and texts to be stored get the prompts that its files give, or its name is known for.
+    """
 
     def __init__(self, name: str, device: str = "cpu", *, fetch: bool = True) -> None:
         """Load the model by its folder, its name in the hub's cache, or "hub:ORG/NAME".
@@ -60,15 +66,27 @@ class SentenceTransformersEncoder:
                 f"the encoder {name!r} can't be loaded ({first_line(error)}); "
                 "expected the name or folder of a sentence-transformers model"
             ) from error
+        known = Path(fetched or name).name.lower()
+        self.multilingual = _fits(known, _known()["multilingual"])
+        self._prompts = _prompts_of(known, self._model.prompts)
         self.dimension: int = len(self.encode([""])[0])
         self.releases_gil = False
-        self.fingerprint = f"{_PREFIX}{fetched or name}/{_digest(self._model)}"
+        self.fingerprint = f"{_PREFIX}{fetched or name}/{_digest(self._model, self._prompts)}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, D] float32, rows of length one."""
-        vectors = self._model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
-        )
+        return self._vectors(self._model.encode, texts)
+
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As ``encode``, of questions."""
+        return self._vectors(self._model.encode_query, texts, prompt=self._prompts[0])
+
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As ``encode``, of texts to be stored."""
+        return self._vectors(self._model.encode_document, texts, prompt=self._prompts[1])
+
+    def _vectors(self, encode: Any, texts: Sequence[str], **options: str) -> NDArray[np.float32]:
+        vectors = encode(list(texts), normalize_embeddings=True, show_progress_bar=False, **options)
         return np.asarray(vectors, np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
@@ -136,6 +154,29 @@ def stored_encoder_name(fingerprint: str) -> str | None:
     return found.group(1) if found else None
 
 
+def _prompts_of(name: str, own: Mapping[str, str]) -> tuple[str, str]:
+    """What stands before questions and before documents; ``own`` are the prompts of its files.
+
+    The library would put "" before documents of a model whose files call theirs "passage".
+    """
+    document = next(filter(None, map(own.get, ("document", "passage", "corpus"))), "")
+    if any(own.values()):
+        return own.get("query", ""), document
+    for one in _known()["prompts"]:
+        if _fits(name, one["names"]):
+            return one.get("query", ""), one.get("document", "")
+    return "", ""
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+@cache
+def _known() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+
+
 def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.linalg.norm(states, axis=1, keepdims=True)
     unit: NDArray[np.float32] = (states / np.maximum(lengths, 1e-12)).astype(np.float32)
@@ -148,9 +189,9 @@ def _mentions(tokenizer: Any, text: str, max_tokens: int) -> tuple[int, ...]:
     return tuple(i for i, token in enumerate(tokens[:max_tokens]) if token == mask)
 
 
-def _digest(model: Any) -> str:
-    """Start of the sha256 of all weights: what a name stands for may change."""
-    digest = hashlib.sha256()
+def _digest(model: Any, prompts: tuple[str, str]) -> str:
+    """Start of the sha256 of all weights and prompts: what a name stands for may change."""
+    digest = hashlib.sha256(json.dumps(prompts).encode() if any(prompts) else b"")
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().numpy().tobytes())

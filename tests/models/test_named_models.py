@@ -1,5 +1,6 @@
 """Encoders and readers by name, with tiny random models made on the spot."""
 
+import json
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 
 from memnet import Document, Engine
 from memnet.cli.main import memnet as group
-from memnet.encoders import MENTION
+from memnet.encoders import MENTION, TwoSidedEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import DependencyError, EncoderError, EncoderMismatchError, ModelError
@@ -27,6 +28,14 @@ TEXTS = {
     "light": "The Orre Light was raised by Edda Rank in 1912.",
     "harbour": "Pellgate has a harbour. Edda Rank was born there.",
 }
+
+# As their authors' pages have them.
+_KNOWN_PROMPTS = (
+    "Represent this sentence for searching relevant passages: ",
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+    "task: search result | query: ",
+)
+_OF_MANY_LANGUAGES = ("bge-m3", "embeddinggemma-300m", "snowflake-arctic-embed-m-v2.0")
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +99,41 @@ def test_a_named_encoder_encodes_as_its_library_does(encoder_folder: Path) -> No
     assert states.states.shape[1] == 24
     assert states.mentions == (3,)  # after the mark, "who" and "raised"
     np.testing.assert_allclose(np.linalg.norm(states.states, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "query", "document"),
+    [
+        ("e5-small-v2", {}, "query: ", "passage: "),
+        ("Multilingual-E5-base", {}, "query: ", "passage: "),
+        ("multilingual-e5-large-instruct", {}, "Instruct: ", ""),
+        ("bge-small-en-v1.5", {}, "Represent ", ""),
+        ("snowflake-arctic-embed-m-v2.0", {}, "query: ", ""),
+        ("snowflake-arctic-embed-m-v1.5", {}, "Represent ", ""),
+        ("embeddinggemma-300m", {}, "task: ", "title: none | text: "),
+        ("gte-modernbert-base", {}, "", ""),
+        ("bge-m3", {}, "", ""),
+        ("e5-small-mine", {"query": "ask: "}, "ask: ", ""),
+        ("mine", {"query": "ask: ", "passage": "keep: "}, "ask: ", "keep: "),
+    ],
+)
+def test_questions_and_documents_get_the_prompts_of_the_model(
+    encoder_folder: Path, tmp_path: Path, name: str, own: dict[str, str], query: str, document: str
+) -> None:
+    folder = shutil.copytree(encoder_folder, tmp_path / name)
+    described = folder / "config_sentence_transformers.json"
+    description = json.loads(described.read_text())
+    described.write_text(json.dumps({**description, "prompts": own}))
+    encoder, plain = (SentenceTransformersEncoder(str(one)) for one in (folder, encoder_folder))
+    assert isinstance(encoder, TwoSidedEncoder)
+    text = "Who raised the Orre Light?"
+    for encode, prompt in ((encoder.encode_query, query), (encoder.encode_document, document)):
+        said = next((one for one in _KNOWN_PROMPTS if prompt and one.startswith(prompt)), prompt)
+        np.testing.assert_allclose(encode([text]), plain.encode([said + text]), atol=1e-5)
+    # Vectors made with prompts are no others' neighbours.
+    same_space = encoder.fingerprint.endswith(plain.fingerprint[-12:])
+    assert same_space == (not query)
+    assert encoder.multilingual == ("multi" in name.lower() or name in _OF_MANY_LANGUAGES)
 
 
 def test_a_store_remembers_its_named_encoder(
