@@ -49,6 +49,8 @@ def _tables() -> dict[str, str]:
             _result("documents"), _result("documents-without-rules")
         ),
         "exact_questions": documents.exact_questions(_result("exact_questions")),
+        "ocr": documents.ocr(_result("ocr")),
+        "languages": documents.languages(_result("languages")),
         "gate": learned.gate(_result("gate")),
         "facts": learned.facts(_result("facts")),
         "stories": learned.stories(_result("stories")),

@@ -194,3 +194,24 @@ def exact_questions(results: dict[str, Any]) -> str:
         counts = results["halves"][half]
         rows.append(row(f"{half}, {seen}", str(counts["right"]), str(counts.get("taken", 0))))
     return page_part(rows, results["environment"])
+
+
+def ocr(results: dict[str, Any]) -> str:
+    """The table of words read from pictures of pages."""
+    sizes = ("300", "150")
+    rows = head("pages", "words", *(f"F1 at {dpi} dpi" for dpi in sizes), "core s at 300", "at 150")
+    for kind, found in results["pages"].items():
+        scores = (f"{found[dpi]['f1']:.3f}" for dpi in sizes)
+        seconds = (f"{found[dpi]['seconds']:.1f}" for dpi in sizes)
+        rows.append(row(kind, f"{found['300']['words']:.0f}", *scores, *seconds))
+    return page_part(rows, results["environment"])
+
+
+def languages(results: dict[str, Any]) -> str:
+    """The table of passages found by questions in several languages."""
+    rows = head("asked in", "passages in", "n", "recall@1", "@5", "shown", "words marked")
+    for one in results["rows"]:
+        counts = (f"{one[name]} of {one['of']}" for name in ("shown", "marked"))
+        recalls = (f"{one[name]:.1f}" for name in ("first", "among five"))
+        rows.append(row(one["asked"], one["stored"], str(one["questions"]), *recalls, *counts))
+    return page_part(rows, results["environment"])

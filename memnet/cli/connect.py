@@ -31,15 +31,15 @@ _WRONG = (ValueError, RecursionError, AttributeError, TypeError)  # of settings 
 
 
 @click.command()
-@click.argument("program", type=click.Choice(list(_PROGRAMS)))
+@click.argument("program", metavar="PROGRAM", type=click.Choice(list(_PROGRAMS)))
 @click.option("--remove", is_flag=True, help="Take the entry back: the file is as it was before.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @options.store
 def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> int:
     """Give the memory to an assistant or editor.
 
-    Adds 'memnet mcp' to the program's settings file, after showing what is written. All else in the
-    file stays as it is.
+    Adds 'memnet mcp' to the settings of claude, claude-desktop, codex, cursor, openclaw or vscode,
+    after showing what is written. All else in the file stays as it is.
 
     \b
     Example:
@@ -98,7 +98,8 @@ def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> 
             file.unlink()
     except OSError as error:
         raise InputError(f"{error.filename} can't be written ({error.strerror})") from error
-    click.echo(f"{file} is written; restart {known['title']} for it to take effect.")
+    done = "written" if file.exists() else "removed"
+    click.echo(f"{file} is {done}; restart {known['title']} for it to take effect.")
     return 0
 
 

@@ -289,7 +289,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for number, extra in enumerate(report["extras"]):
         missing = f"lacks {', '.join(extra['missing'])}; {extra['command']}"
         purpose = f"for {extra['for']}: " if extra["for"] else ""
-        text = f"{extra['name']:<10} {purpose}{missing if extra['missing'] else 'installed'}"
+        text = f"{extra['name']:<12} {purpose}{missing if extra['missing'] else 'installed'}"
         yield "" if number else "extras", text
     yield "settings", f"{settings['file']}{'' if settings['exists'] else ' (missing)'}"
     for one in settings["set"]:
@@ -307,7 +307,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", f"index, models and uploads in {store['files']}"
     yield "", f"{store['free_bytes'] / 1e9:.1f} GB free"
     for number, model in enumerate(report["models"]):
-        text = f"{model['name']:<17} {model['problem'] or model['fingerprint']}"
+        text = f"{model['name']:<18} {model['problem'] or model['fingerprint']}"
         yield "" if number else "models", text
     for number, problem in enumerate(report["problems"]):
         yield "" if number else "problems", problem

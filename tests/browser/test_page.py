@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from memnet import Document, Engine, Fact
 from memnet.server.settings import ServerSettings
+from memnet.storage import Scope
 from tests.conftest import EXAMPLES
 from tests.page_site import Quoting, ask, no_sideways_scroll, served, texts, violations
 
@@ -116,6 +118,22 @@ def test_no_answer_is_said_plainly(open_page: Open) -> None:
     ask(page, _QUESTION)
     assert page.inner_text(".headline") == "The memory does not hold the answer."
     assert "Nothing similar is stored." in page.inner_text("article")
+
+
+def test_without_an_answer_the_nearest_sentence_is_shown(
+    toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Minutes of the 3rd 🎻 of May. Present: Ann.\nA mill in Orre is let. It has no roof."
+    toy_engine.ingest(Document(id="a", text=text))
+    question = "Who is the mayor of Orre?"
+    found = Quoting(toy_engine, "mill", ("a", text)).ask(question, None, 5, Scope())
+    nothing = {"kind": "none", "answer": None, "short": None, "abstained": True}
+    answer = found.model_copy(update={**nothing, "quotes": (), "candidates": ()})
+    monkeypatch.setattr(toy_engine, "answerer", SimpleNamespace(ask=lambda *_: answer))
+    page = open_page()
+    ask(page, question)
+    assert page.inner_text(".evidence .text") == "A mill in Orre is let."
+    assert "step" not in page.inner_text(".evidence .title")
 
 
 def test_contradictions_have_two_sides(

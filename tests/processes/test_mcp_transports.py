@@ -115,11 +115,11 @@ def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) -
     assert str(tmp_path / "file") in result.content[0].text
 
 
-def test_the_command_serves_a_store(tmp_path: Path) -> None:
+def test_the_command_serves_a_store_without_torch(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with Engine.open(store, create=True) as engine:
         engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
-    server = process("-m", "memnet", "mcp", "--store", store)
+    server = process("-m", "tests.without_torch", "hidden", "mcp", "--store", store)
     [result] = called(server, ("ask", {"q": "Who built the Orre Light?"}))
     assert result.structured_content["short"] == "Una Thale"
 

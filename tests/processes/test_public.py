@@ -48,16 +48,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-# Torch takes several times as long to import as all else that a cold ``memnet ask`` does.
-_HIDDEN = """
-import sys
-from memnet.cli.main import run
-if sys.argv.pop(1) == "hidden":
-    sys.modules["torch"] = None
-code = run(sys.argv[1:])
-assert code or sys.modules.get("torch") is None, "torch was imported"
-sys.exit(code)
-"""
+_COMMAND = [sys.executable, "-m", "tests.without_torch"]
 
 
 @pytest.mark.parametrize("torch", ["hidden", "installed"])
@@ -65,7 +56,7 @@ def test_answers_need_no_torch(tmp_path: Path, torch: str) -> None:
     store = ["--store", str(tmp_path / "store")]
 
     def command(*arguments: str) -> str:
-        return completed([sys.executable, "-c", _HIDDEN, torch, *arguments, *store]).stdout
+        return completed([*_COMMAND, torch, *arguments, *store]).stdout
 
     (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
     command("ingest", str(tmp_path / "orre.txt"))
@@ -87,6 +78,6 @@ def test_answers_need_no_torch(tmp_path: Path, torch: str) -> None:
 
 def test_training_without_torch_is_one_line(tmp_path: Path) -> None:
     arguments = ["train", "babi", "--data", str(tmp_path), "--out", str(tmp_path / "model")]
-    done = completed([sys.executable, "-c", _HIDDEN, "hidden", *arguments], check=False)
+    done = completed([*_COMMAND, "hidden", *arguments], check=False)
     assert done.returncode == 1
     assert done.stderr == "Error: training needs torch; run: pip install 'memnet-qa[train]'\n"

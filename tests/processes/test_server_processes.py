@@ -103,14 +103,14 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
 
 
 @posix
-def test_the_command_serves_and_ends(tmp_path: Path, memnet: Memnet) -> None:
+def test_the_command_serves_without_torch_and_ends(tmp_path: Path, memnet: Memnet) -> None:
     note = tmp_path / "note.txt"
     note.write_text("Una Thale built the Orre Light.")
     command = [sys.executable, "-m", "memnet"]
     store = ["--store", str(tmp_path / "store")]
     memnet("ingest", note, *store)
     process = subprocess.Popen(
-        [*command, "serve", "--port", "0", "--reader", "sentences", *store],
+        [sys.executable, "-m", "tests.without_torch", "hidden", "serve", "--port", "0", *store],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -122,7 +122,7 @@ def test_the_command_serves_and_ends(tmp_path: Path, memnet: Memnet) -> None:
         answer = httpx.post(
             f"{url}/ask", json={"question": "Who built the Orre Light?"}, timeout=60
         )
-        assert answer.json()["evidence"][0]["text"] == note.read_text()
+        assert answer.json()["short"] == "Una Thale"
         taken = subprocess.run(
             [*command, "serve", "--port", url.rpartition(":")[2], *store],
             capture_output=True, text=True,

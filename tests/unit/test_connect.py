@@ -128,8 +128,9 @@ def test_what_is_written_is_taken_back_to_the_byte(
     assert "already" in connect(program, "--yes", "--store", "notes")
     assert file.read_bytes() == written
     connect(program, "--yes", "--store", "elsewhere")  # replaces its own
-    connect(program, "--remove", "--yes")
+    said = connect(program, "--remove", "--yes")
     assert (file.read_bytes() if file.exists() else None) == before
+    assert f"{file} is {'removed' if before is None else 'written'};" in said
 
 
 def _others(file: Path, program: str) -> dict[str, Any]:

@@ -27,11 +27,10 @@ class _Row(NamedTuple):
 def split_columns(lines: list[Line]) -> list[Line]:
     """Lines column by column, if each reaches over two columns of text."""
     split = [line for line in lines if len(line.cells) == 2]
-    least = max(_COLUMN_LINES, len(lines) // 2)
-    if len(split) < least:
-        return lines
-    border = median((line.cells[0].right + line.cells[1].left) / 2 for line in split)
+    middles = [(line.cells[0].right + line.cells[1].left) / 2 for line in split]
+    border = median(middles or [0.0])
     split = [line for line in split if line.cells[0].right < border < line.cells[1].left]
+    least = max(_COLUMN_LINES, sum(line.left < border < line.right for line in lines) // 2)
     texts = ["".join(line.cells[side].text for line in split) for side in (0, 1)]
     if len(split) < least or min(map(len, texts)) <= _COLUMN_TEXT * len(split):
         return lines

@@ -20,7 +20,7 @@ function places(answer, item) {
   const unit = answer.units.find((one) => one.evidence === item.id);
   const shown = quote ?? unit;
   const span = shown ? [shown.start, shown.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
-  return { span, words, quote, unit };
+  return { span, words, quote };
 }
 
 /** How sure an answer is: what its type, its colour and its words say. */
@@ -129,6 +129,21 @@ function sides(answer, open) {
   }));
 }
 
+/** The step of a piece of evidence, where there are several. */
+const stepOf = (answer, item) => (answer.evidence.some((one) => one.hop > 1) ? ` · step ${item.hop}` : "");
+
+/** The sentence or line of a passage that shares most with the question, and its place; long words count more. */
+function nearest(item, question) {
+  const words = (text) => new Set(text.toLocaleLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
+  const asked = words(question);
+  let [best, most] = [{ text: shorten(item.text, 240), start: item.start }, 0];
+  for (const { 0: text, index } of item.text.matchAll(/\S.*?(?:[.!?](?=\s)|$)/gmu)) {
+    const shared = [...words(text)].reduce((sum, word) => sum + (asked.has(word) ? word.length - 2 : 0), 0);
+    if (shared > most) [best, most] = [{ text, start: item.start + Array.from(item.text.slice(0, index)).length }, shared];
+  }
+  return best;
+}
+
 /** A fact as its line, with its values marked where they answer. */
 function factItem(answer, item, number, open) {
   const value = item.text.split("\t").at(-1);
@@ -137,19 +152,19 @@ function factItem(answer, item, number, open) {
   const spans = answers ? [{ start: end - Array.from(value).length, end, name: "short" }] : [];
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title fact text", dir: "auto", onclick: () => open(number) }, marked(item.text, item.start, spans)),
-    h("p", { class: "quiet" }, "fact in ", h("bdi", {}, sourceName(item.source)), ` · step ${item.hop}`));
+    h("p", { class: "quiet" }, "fact in ", h("bdi", {}, sourceName(item.source)), stepOf(answer, item)));
 }
 
 function evidenceItem(answer, item, number, name, open) {
   if (item.kind === "fact") return factItem(answer, item, number, open);
-  const { quote, unit, words } = places(answer, item);
+  const { quote, words } = places(answer, item);
   const place = whereabouts(item);
-  const text = unit?.text ?? shorten(item.text, 240);
-  const told = place ? ` · ${shorten(place, 80)}` : "";
+  const { text, start } = nearest(item, answer.question);
+  const told = `${place ? ` · ${shorten(place, 80)}` : ""}${stepOf(answer, item)}`;
   return h("li", { class: "evidence" },
-    h("button", { type: "button", class: "title", "aria-label": `${name}${told}, step ${item.hop}: open`, onclick: () => open(number) },
-      h("bdi", {}, name), h("span", { class: "quiet" }, `${told} · step ${item.hop}`)),
-    quote ? null : h("div", { class: "text" }, structured(text, unit?.start ?? item.start, words)),
+    h("button", { type: "button", class: "title", "aria-label": `${name}${told}: open`, onclick: () => open(number) },
+      h("bdi", {}, name), h("span", { class: "quiet" }, told)),
+    quote ? null : h("div", { class: "text" }, structured(text, start, words)),
     item.copies.length ? h("p", { class: "quiet" }, `also in ${item.copies.map(copyName).join("; ")}`) : null);
 }
 

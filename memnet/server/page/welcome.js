@@ -10,6 +10,7 @@ const TRIED = 8; // questions that are asked to see whether they have an answer
 const LOOKED_AT = 24; // documents whose headings and tables are read
 const SAID = { written: "wrote", sung: "sang", drawn: "drew", given: "gave", known: "knew", worn: "wore", chosen: "chose", begun: "began" };
 const WAS = /^(?:born|built|buried|founded|made|married|killed|raised|educated|trained|written)$/;
+const NO_NAME = /^(?:what|who|how|when|where|why|which)\b|ed$/i; // of a column: no "What is the joined of Ann?"
 const POINTING = /\b(?:it|this|that|these|those|them|here)\b/i; // to what stands around it
 let controller = null; // of the examples that are being tried
 let asked = 0;
@@ -38,9 +39,11 @@ function ofDocument({ source, text, headings }) {
   const lines = text.split("\n");
   const cells = [];
   const header = lines.findIndex((line, at) => line.split(" | ").length > 1 && lines[at + 1]?.split(" | ").length === line.split(" | ").length);
-  if (header >= 0) {
-    const [names, row] = [lines[header].split(" | "), lines[header + 1].split(" | ")];
-    const column = names.findIndex((name, at) => at && /\p{L}{3}.*[^s]$/u.test(name) && /\d/.test(row[at]));
+  const fields = lines[0].split("; ").map((field) => field.split(": "));
+  const isRow = fields.every((field) => field.length === 2) && lines[1]?.startsWith(`${fields[0][0]}: `); // of a table of its own
+  if (header >= 0 || isRow) {
+    const [names, row] = isRow ? [0, 1].map((side) => fields.map((field) => field[side])) : [lines[header].split(" | "), lines[header + 1].split(" | ")];
+    const column = names.findIndex((name, at) => at && /\p{L}{3}.*[^s]$|^\p{L}{3}$/u.test(name) && !NO_NAME.test(name) && /\d/.test(row[at]));
     if (column > 0 && row[0].length > 2) cells.push(`What is the ${inside(names[column].replace(/ \(.*\)$/, ""))} of ${row[0]}?`);
   }
   const title = source.title && !/[\\/]|\.\w{2,4}$/.test(source.title) ? source.title : "";

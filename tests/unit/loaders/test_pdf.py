@@ -192,14 +192,26 @@ def test_cells_of_several_lines() -> None:
     ]
 
 
-def test_columns_of_text_are_no_table() -> None:
-    words = "one two three four five six".split() * 2
-    left = [f"left {word} of the first column" for word in words]
-    right = [f"right {word} of the other column" for word in words]
+@pytest.mark.parametrize("longer", [0, 20])
+def test_columns_of_text_are_no_table(longer: int) -> None:
+    left = [f"left {number} of the first column" for number in range(12 + longer)]
+    right = [f"right {number} of the other column" for number in range(12)]
     page = Page()
-    for number, pair in enumerate(zip(left, right, strict=True)):
-        page.text(72, 700 - 12 * number, pair[0]).text(312, 700 - 12 * number, pair[1])
+    for number, text in enumerate(left):
+        page.text(72, 750 - 12 * number, text)
+        if number < len(right):
+            page.text(312, 750 - 12 * number, right[number])
     assert read(page).text.split() == " ".join(left + right).split()
+
+
+def test_a_table_among_lines_of_the_whole_width_is_no_columns_of_text() -> None:
+    page = Page()
+    for number in range(12):
+        page.text(72, 750 - 12 * number, f"the harbour rule of number {number}")
+        page.text(312, 750 - 12 * number, f"is kept by the harbour watch {number}")
+    for number in range(30):
+        page.text(72, 590 - 12 * number, f"Line {number} " + "goes over the whole page " * 3)
+    assert len(blocks(read(page), "row")) == 12
 
 
 @pytest.mark.parametrize(
