@@ -189,10 +189,10 @@ def _percent_or_dash(share: float | None) -> str:
 
 def exact_questions(results: dict[str, Any]) -> str:
     """The table of questions for all of something, and of those that look alike."""
-    rows = head("half", "right of 30 for all of something", "taken of 20 that look alike")
-    for half, seen in (("first", "looked at"), ("second", "run when the rules stood")):
-        counts = results["halves"][half]
-        rows.append(row(f"{half}, {seen}", str(counts["right"]), str(counts.get("taken", 0))))
+    rows = head("part", "right of 30 for all of something", "taken of 20 that look alike")
+    for part, counts in results["parts"].items():
+        seen = "looked at" if part in ("first", "third") else "run when the rules stood"
+        rows.append(row(f"{part}, {seen}", str(counts["right"]), str(counts.get("taken", 0))))
     return page_part(rows, results["environment"])
 
 

@@ -2,8 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache
+from itertools import compress
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -11,10 +13,11 @@ from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
 from memnet.reader.rows import uninflected
+from memnet.reader.values import MEASURED, unit_of, value_of
 from memnet.storage import Slot
 from memnet.storage.values import SourceFilter
-from memnet.text.dates import day_name, days_in, month_name
-from memnet.text.english import STOP_WORDS
+from memnet.text.dates import MONTH, day_name, days_in, month_name, month_of
+from memnet.text.english import STOP_WORDS, listed
 from memnet.text.names import MESSAGE, normalise
 from memnet.types import Candidate
 
@@ -29,10 +32,21 @@ _MENTIONS = re.compile(
     r" (?:that |which )?(?:mention|contain|use|discuss|(?:talk|are) about)s? (?:the )?(.+)"
     r"| (?:is|are) (?:the )?(.{1,80}) mentioned$"
 )
-_SAID = "all arrived get got made post posted receive received sent send tagged tag write written"
-_STOPS = STOP_WORDS.difference("how not when where why".split()).union(_SAID.split(), ["my"])
+_DAY = rf"(?:(?:\d{{1,2}}(?:st|nd|rd|th)? )?{MONTH.replace('?P<month>', '?:')} (?:\d{{1,2}}, )?)?"
+_VALUE = rf"{_DAY}[$€£]?\d(?:[\d.,-]{{0,20}}\d)?"
+_LIMIT = re.compile(
+    r" (?:(?P<low>since|after|(?:later|newer) than|(?P<least>at least|over|above|more than))"
+    r"|(?P<high>until|till|before|(?:earlier|older) than"
+    r"|(?P<most>at most|up to|under|below|(?:less|fewer) than))|(?:between|from)(?! \S+$))"
+    rf" (?P<one>{_VALUE})(?: (?:and|to|until) (?P<two>{_VALUE}))?(?![\w-])(?P<unit> [^\W\d_]+)?",
+    re.IGNORECASE,
+)
+_INCLUDED = ("since", "at least", "until", "till", "at most", "up to")
+_MONTH_OR_YEAR = re.compile(rf"(?:{MONTH} )?(?P<year>(?:1[5-9]|20)\d\d)", re.IGNORECASE)
+_STOPS = STOP_WORDS.difference("how not when where why".split()) | listed("of records")
 _PEOPLE = {**dict.fromkeys(("from", "author", "creator", "sender"), "by"), "cc": "to"}
 _CLASSES = ("type", "kind", "category", "tags", "folder", "format")
+_AMOUNTS = listed("amounts")
 _MAIL, _NOTES = ("email", "mail", "message"), ("", "md", "markdown", "txt", "rst", "org")
 
 
@@ -53,9 +67,10 @@ def list_all(question: Question) -> Prediction | None:
         rest, phrase = rest[: said.start()], said[1] or said[2]
         saying = _saying(question, phrase)
         found, where = [one for one in every if one.at in saying], f' that say "{phrase}"'
+    found, rest, limits = _within(found, rest)
     found, more = _fitting(every, found, rest)
     names = [one.name for one in found]
-    shown = f"{len(found)} of {len(every)} {asked['noun']}{where}{more}"
+    shown = f"{len(found)} of {len(every)} {asked['noun']}{where}{limits}{more}"
     if asked["degree"]:
         tally = Counter(who for one in found for who in one.values.get("by", ())).most_common()
         tally = tally[:: -1 if asked["degree"].casefold() == "fewest" else 1]
@@ -91,8 +106,8 @@ def _records(question: Question, noun: str) -> Iterator[_Record]:
         path, given = PurePath(one.id), one.metadata
         values = {_PEOPLE.get(key, normalise(key)): _texts(value) for key, value in given.items()}
         values |= {"folder": path.parts[-4:-1], "date": _dates(str(given.get("date", "")))}
-        own = path.suffix[1:].casefold()
-        kinds = _MAIL if "to" in values else ("note",) if own in _NOTES else ()
+        own, chat = path.suffix[1:].casefold(), "participants" in values
+        kinds = _MAIL if "to" in values else ("note",) if own in _NOTES and not chat else ()
         values["format"] = (own, "document", "source", "file", *kinds)
         classes = {_words(value) for name in _CLASSES for value in values.get(name, ())}
         if (noun,) in classes and "speaker" not in values:
@@ -121,6 +136,63 @@ def _saying(question: Question, phrase: str) -> dict[int | tuple[str, str], int]
             if wanted in f" {' '.join(_words(said))} ":
                 found.setdefault(at, slot.id)
     return found
+
+
+def _within(found: list[_Record], rest: str) -> tuple[list[_Record], str, str]:
+    """Those within the limits of a question, what is left of it, and the limits.
+
+    None where it is not clear what is limited: what it names, the date or amount, the only number.
+    """
+    where, columns = "", {name: _words(name) for one in found for name in one.values}
+    while found and (said := _LIMIT.search(rest)) and (said["two"] or said["low"] or said["high"]):
+        unit = (said["unit"] or "").casefold()
+        quantity = "" if unit[1:] in STOP_WORDS else MEASURED.get(unit_of(unit[1:]), "")
+        kind, low, high = _range(said, not (quantity or said["least"] or said["most"]))
+        end = said.end() - len("" if quantity else unit)
+        where, rest = where + rest[said.start() : end], rest[: said.start()] + rest[end:]
+        known = [name for name in columns if name != "date" or kind == "day"]
+        values = {
+            name: [_amounts(one.values.get(name, ()), kind) for one in found] for name in known
+        }
+        given = [name for name in known if any(values[name])]
+        usual = [name for name in given if name in ("date", *_AMOUNTS)]
+        chosen = [name for name in given if {*_words(rest + unit)}.intersection(columns[name])]
+        chosen = chosen or (usual if quantity in ("", "money") else [])
+        if len(chosen := chosen or ([] if quantity else given)) != 1:
+            return [], rest, ""
+        fits = [any(low <= at <= high for at in amounts) for amounts in values[chosen[0]]]
+        found, where = [*compress(found, fits)], f"{where} ({chosen[0]})"
+        gone = {*columns[chosen[0]], *(_AMOUNTS if chosen[0] in _AMOUNTS else ())}
+        left = [one for one in normalise(rest).split() if not gone.issuperset(_words(one))]
+        rest = " ".join(["", *left])
+    return found, rest, where
+
+
+def _range(said: re.Match[str], dated: bool) -> tuple[str, Decimal, Decimal]:
+    """The kind of value that a limit is of, and the least and the greatest."""
+    kind, low, end = _extent(said["one"], dated)
+    other, start, high = _extent(said["two"] or said["one"], dated)
+    apart = (said["low"] or said["high"] or "").casefold() not in _INCLUDED
+    if said["low"]:
+        low, high = end.next_plus() if apart else low, Decimal("Infinity")
+    elif said["high"]:
+        low, high = Decimal("-Infinity"), start.next_minus() if apart else high
+    return kind if kind == other else "", low, high
+
+
+def _extent(text: str, dated: bool) -> tuple[str, Decimal, Decimal]:
+    """The kind of a written value, and its first and last amount: years and months have several."""
+    if said := _MONTH_OR_YEAR.fullmatch(text) if dated else None:
+        text = f"{said['year']}-{month_of(said['month'] or 'Jan'):02}-01"
+    days = 0 if said is None else 30 if said["month"] else 371  # as ``value_of`` counts
+    value = value_of(text.lstrip("$€£"))
+    return (value.kind, value.amount, value.amount + days) if value else ("", Decimal(), Decimal())
+
+
+def _amounts(values: Iterable[str], kind: str) -> list[Decimal]:
+    """What can be compared of some values."""
+    found = [one for one in map(value_of, values) if one and one.kind == kind]
+    return [one.amount for one in found if kind == "number" or one.unit]
 
 
 def _fitting(every: list[_Record], found: list[_Record], rest: str) -> tuple[list[_Record], str]:

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from memnet.encoders.weights import load_tokenizer
 from memnet.storage import MemoryStore, Scope
@@ -43,9 +42,7 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
     return _with_whole_names(text, store, scope)
 
 
-@cache
-def _vocabulary() -> Any:
-    return load_tokenizer()
+_vocabulary = cache(load_tokenizer)
 
 
 def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:

@@ -8,13 +8,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders.minilm import of_length_one
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line, install
 
@@ -66,9 +66,9 @@ class SentenceTransformersEncoder:
                 f"the encoder {name!r} can't be loaded ({first_line(error)}); "
                 "expected the name or folder of a sentence-transformers model"
             ) from error
-        known = Path(fetched or name).name.lower()
-        self.multilingual = _fits(known, _known()["multilingual"])
-        self._prompts = _prompts_of(known, self._model.prompts)
+        known, own = _known(Path(fetched or name).name), self._model.prompts
+        self.multilingual = "multilingual" in known
+        self._prompts = _prompts_of(own if any(own.values()) else known)
         self.dimension: int = len(self.encode([""])[0])
         self.releases_gil = False
         self.fingerprint = f"{_PREFIX}{fetched or name}/{_digest(self._model, self._prompts)}"
@@ -85,8 +85,8 @@ class SentenceTransformersEncoder:
         """As ``encode``, of texts to be stored."""
         return self._vectors(self._model.encode_document, texts, prompt=self._prompts[1])
 
-    def _vectors(self, encode: Any, texts: Sequence[str], **options: str) -> NDArray[np.float32]:
-        vectors = encode(list(texts), normalize_embeddings=True, show_progress_bar=False, **options)
+    def _vectors(self, encode: Any, texts: Sequence[str], **prompt: str) -> NDArray[np.float32]:
+        vectors = encode(list(texts), normalize_embeddings=True, show_progress_bar=False, **prompt)
         return np.asarray(vectors, np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
@@ -95,7 +95,9 @@ class SentenceTransformersEncoder:
         masked = [text.replace(MENTION, tokenizer.mask_token or MENTION) for text in texts]
         found = self._model.encode(masked, output_value="token_embeddings", show_progress_bar=False)
         return [
-            TokenStates(_unit(states.cpu().numpy()), _mentions(tokenizer, text, len(states)))
+            TokenStates(
+                of_length_one(states.cpu().numpy()), _mentions(tokenizer, text, len(states))
+            )
             for text, states in zip(masked, found, strict=True)
         ]
 
@@ -154,33 +156,18 @@ def stored_encoder_name(fingerprint: str) -> str | None:
     return found.group(1) if found else None
 
 
-def _prompts_of(name: str, own: Mapping[str, str]) -> tuple[str, str]:
-    """What stands before questions and before documents; ``own`` are the prompts of its files.
-
-    The library would put "" before documents of a model whose files call theirs "passage".
-    """
-    document = next(filter(None, map(own.get, ("document", "passage", "corpus"))), "")
-    if any(own.values()):
-        return own.get("query", ""), document
-    for one in _known()["prompts"]:
-        if _fits(name, one["names"]):
-            return one.get("query", ""), one.get("document", "")
-    return "", ""
+def _prompts_of(given: Mapping[str, str]) -> tuple[str, str]:
+    """What stands before questions and before documents: some models' files say "passage"."""
+    names = ("document", "passage", "corpus")
+    return given.get("query", ""), next(filter(None, map(given.get, names)), "")
 
 
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-@cache
-def _known() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
-
-
-def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(states, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = (states / np.maximum(lengths, 1e-12)).astype(np.float32)
-    return unit
+def _known(name: str) -> dict[str, Any]:
+    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
+    for model in tomllib.loads(text)["models"]:
+        if any(fnmatchcase(name.lower(), one) for one in model["names"]):
+            return dict(model)
+    return {}
 
 
 def _mentions(tokenizer: Any, text: str, max_tokens: int) -> tuple[int, ...]:

@@ -29,9 +29,9 @@ _HEADER = re.compile(
     rf"|(?:,| in| -) (?P<plain>{_UNIT}))"
 )
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
-_MEASURED = {names[0]: quantity for quantity, names in word_lists("units.txt")}
+MEASURED = {names[0]: quantity for quantity, names in word_lists("units.txt")}
 _UNITS_ALIKE = {one: unit for _, (unit, *same) in word_lists("units.txt") for one in same}
-UNIT_NAMES = frozenset(_MEASURED)
+UNIT_NAMES = frozenset(MEASURED)
 # Neither "2 in the morning" nor "5 pounds" says in what it measures.
 _MEASURE = re.compile(
     rf"(?<![\w.,/])(?P<sign>{CURRENCY})? ?[-−]?\d(?:[\d.,]{{0,12}}\d)?(?: ?(?P<unit>{CURRENCY}"
@@ -134,7 +134,7 @@ def units_asked(question: str) -> frozenset[str] | None:
     asked = next((names for one, names in _QUANTITIES if one.search(question)), None)
     if named or asked is None:
         return frozenset(named) or None
-    return frozenset(unit for unit, quantity in _MEASURED.items() if quantity in asked)
+    return frozenset(unit for unit, quantity in MEASURED.items() if quantity in asked)
 
 
 def is_other_quantity(question: str, value: str) -> bool:
@@ -142,7 +142,7 @@ def is_other_quantity(question: str, value: str) -> bool:
     asked, given = units_asked(question), {unit for *_, unit in measures_in(value)}
     if asked is None or not given or not given <= UNIT_NAMES:
         return False
-    return {_MEASURED[unit] for unit in asked}.isdisjoint(_MEASURED[unit] for unit in given)
+    return {MEASURED[unit] for unit in asked}.isdisjoint(MEASURED[unit] for unit in given)
 
 
 def with_unit(header: str, text: str) -> tuple[str, str]:

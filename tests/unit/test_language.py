@@ -34,6 +34,23 @@ def test_other_languages_are_known(text: str, foreign: bool) -> None:
     assert is_foreign(text) == foreign
 
 
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("Kto naprawia sieci w porcie?", True),
+        ("Balıkçıların ağlarını kim onarıyor?", True),
+        ("Ai sửa lưới ở cảng?", True),
+        ("Status of order INV-2024-88?", False),
+        ("Calories per portion of the dulce de leche?", False),
+        ("Who is Łukasz Wójcik?", False),
+        ("Schadenfreude?", False),
+    ],
+)
+def test_languages_are_known_without_their_function_words(text: str, foreign: bool) -> None:
+    pytest.importorskip("py3langid")
+    assert is_foreign(text) == foreign
+
+
 @pytest.mark.parametrize("asked", ["Straße", "muller", "Brücke", "灯塔", "ประภาคาร"])
 def test_words_of_other_languages_are_found(toy_engine: Engine, asked: str) -> None:
     toy_engine.ingest(Document(id="a", text="Müller wohnt an der Straße zur Brücke."))
