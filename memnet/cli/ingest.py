@@ -249,7 +249,7 @@ def _show_report(report: "IngestReport", reporter: _ProblemReporter) -> None:
     )
     if report.skipped:
         hint = "" if is_verbose() else "; 'memnet -v ingest' names each"
-        click.echo(f"Skipped {reporter.by_reason(report.skipped_by_reason)}{hint}.")
+        click.echo(f"Skipped: {reporter.by_reason(report.skipped_by_reason)}{hint}.")
 
 
 def _show_update(report: "WatchReport") -> None:

@@ -113,9 +113,7 @@ def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **open
     try:
         from memnet.mcp import serve_stdio
     except ModuleNotFoundError as error:
-        raise DependencyError(
-            f"{error.name} is not installed; 'memnet mcp' needs it; run: {install('mcp')}"
-        ) from error
+        raise DependencyError(f"'memnet mcp' needs mcp; run: {install('mcp')}") from error
 
     place = store_path(store)
     if not is_address(place):

@@ -58,7 +58,7 @@ def test_many_problems_are_counted(tmp_path: Path, memnet: Memnet) -> None:
     lines = err.splitlines()
     assert 1 < len(lines) < 30
     assert all(line.startswith("skipped: ") and "line " in line for line in lines)
-    assert "Skipped 30 errors; 'memnet -v ingest' names each." in shown
+    assert "Skipped: 30 errors; 'memnet -v ingest' names each." in shown
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -98,7 +98,7 @@ def test_what_was_read_and_skipped_is_counted_by_kind(tmp_path: Path, memnet: Me
     assert read == "Read 3 text files, 1 fact table."
     assert counts.startswith("4 added, 0 updated, 0 unchanged, 0 removed, 11 skipped in ")
     assert skipped == (
-        "Skipped 7 of unknown kind (.aq, .bq, .cq, .dq, .eq, ...), 2 images, 1 error, 1 empty; "
+        "Skipped: 7 of unknown kind (.aq, .bq, .cq, .dq, .eq, ...), 2 images, 1 error, 1 empty; "
         "'memnet -v ingest' names each."
     )
     assert err.count("\n") == 1
