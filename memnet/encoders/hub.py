@@ -156,10 +156,10 @@ def stored_encoder_name(fingerprint: str) -> str | None:
     return found.group(1) if found else None
 
 
-def _prompts_of(given: Mapping[str, str]) -> tuple[str, str]:
+def _prompts_of(given: Mapping[str, Any]) -> tuple[str, str]:
     """What stands before questions and before documents: some models' files say "passage"."""
     names = ("document", "passage", "corpus")
-    return given.get("query", ""), next(filter(None, map(given.get, names)), "")
+    return given.get("query") or "", next(filter(None, map(given.get, names)), "")
 
 
 def _known(name: str) -> dict[str, Any]:

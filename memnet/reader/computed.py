@@ -40,9 +40,9 @@ _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
-# What is not computed: denials, the second highest, the three highest.
+# What is not computed: denials, the second highest, the three highest, what lies between two.
 _NOT_COMPUTED = re.compile(
-    r"\b(?:not|n['’]t|never|without|except|second|third|\d(?:nd|rd|th)|top)\b"
+    r"\b(?:not|n['’]t|never|without|except|second|third|\d(?:nd|rd|th)|top|between \d{1,9})\b"
     r"(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
     re.IGNORECASE,
 )

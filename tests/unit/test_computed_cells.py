@@ -143,6 +143,7 @@ _ANSWERS = [
     ("Ferries", "Which ferry is the cheapest in winter?", None),  # it does not say
     ("Ferries", "Which ferry is the most popular?", None),  # a matter of no column
     ("Ferries", "Which ferry has the second highest fare?", None),
+    ("Hives of 2023", "How many hives were made between 2022 and 2023?", None),
     ("Ferries", "Is the Torrin cheaper than the Corsa?", None),  # no such row
     ("Ferries", "Why is the Hebe the longest ferry?", None),
     ("Ferries", "Who is the oldest?", None),  # of what?
