@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders import MENTION, TokenStates
+from memnet.encoders.protocol import MENTION, TokenStates
 
 
 class CheapEncoder:

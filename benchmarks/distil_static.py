@@ -35,9 +35,8 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, normalize
 
 from memnet.checkpoints import save_checkpoint
-from memnet.encoders import MiniLMEncoder
 from memnet.encoders.bert import BertNetwork
-from memnet.encoders.minilm import RANK, STATIC, VOCABULARY
+from memnet.encoders.minilm import RANK, STATIC, VOCABULARY, MiniLMEncoder
 from memnet.encoders.weights import load_tokenizer, published_weights
 
 _CHARACTERS = 1000

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet import Engine
+from memnet.attention.arrays import fit_logistic
 from memnet.documents.answers import TextAnswers
 from memnet.documents.facts import FactGroup, confidence_of, fact_groups
 from memnet.documents.hops import Retrieval
 from memnet.learning.evaluation import calibration_error, exact_match, read_questions, reliability
-from memnet.learning.logistic import fit_logistic
 from memnet.reader.passages import RankedSlot
 from memnet.storage import EVERYWHERE
 

@@ -22,8 +22,7 @@ import numpy as np
 from benchmarks.questions import read_questions
 from benchmarks.reader_data.held_out import part_of_collection
 from memnet.checkpoints import save_checkpoint
-from memnet.encoders import MiniLMEncoder
-from memnet.encoders.minilm import UNITS, BertEncoder, of_length_one
+from memnet.encoders.minilm import UNITS, BertEncoder, MiniLMEncoder, of_length_one
 from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
 from memnet.ingest.slots import passage_key
 from memnet.storage.values import UNIT_WIDTH

@@ -23,10 +23,9 @@ from typing import Any
 from benchmarks.environment import environment
 from benchmarks.hostile_files import BOMBS, hostile_file
 from memnet.errors import InputError, Problem
-from memnet.loaders.formats import FORMATS, find_format
+from memnet.loaders.formats import FORMATS, HEAD, find_format
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, LoadLimits
-from memnet.loaders.signatures import HEAD
 
 _LARGEST = 300_000
 _MOST_SAMPLES = 100

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.encoders import Encoder
+from memnet.encoders.protocol import Encoder
 
 _FILES = 10_000
 _WORDS = "lamp keeper of the north pier sails at dawn with seven nets and a blue lantern".split()

@@ -11,8 +11,8 @@ import shutil
 from safetensors.numpy import load_file
 
 from memnet.checkpoints import SHIPPED, save_checkpoint
+from memnet.encoders.minilm import MINILM, encoder_model, random_texts
 from memnet.encoders.onnx_graph import quantised
-from memnet.encoders.onnx_model import MINILM, encoder_model, random_texts
 from memnet.encoders.weights import (
     WEIGHTS_SHA256,
     is_network_tensor,

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import environment
 from memnet.config import IndexConfig
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.storage.vectors.file import read_index
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import fast_scan_index

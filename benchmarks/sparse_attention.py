@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from benchmarks.environment import environment
 from memnet.attention import MultiplicativeScore, kept_mass
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 
 _SLOTS = 10_000
 _CANDIDATES = (8, 16, 32, 64, 128)

@@ -21,8 +21,7 @@ from memnet.checkpoints import load_checkpoint
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import Story, parse_stories
 from memnet.stories.answers import answer_story
-from memnet.stories.network import StoryNetwork, load_story_model
-from memnet.stories.words import tokenize_story
+from memnet.stories.network import StoryNetwork, load_story_model, tokenize_story
 
 _ASKED = 200
 """Questions asked one by one through the store."""

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from benchmarks.reader_data.files import Example, lines
 from memnet.checkpoints import SHIPPED
-from memnet.checkpoints.torch_modules import arrays_of
 from memnet.encoders.weights import load_tokenizer
+from memnet.learning.loop import arrays_of
 from memnet.reader.checkpoint import save_weights
 from memnet.reader.loading import SPANS
 from memnet.reader.network import Right, SpanTensors, load_span_network

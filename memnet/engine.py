@@ -11,8 +11,8 @@ from typing import Any, Final, Self
 
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
-from memnet.documents.greetings import greeted
-from memnet.encoders import Encoder, document_encode
+from memnet.documents.requests import greeted
+from memnet.encoders.protocol import Encoder, document_encode
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.registry import (

@@ -6,7 +6,7 @@ All of them may be called from several threads at once.
 import os
 from typing import Protocol, runtime_checkable
 
-from memnet.encoders import (
+from memnet.encoders.protocol import (
     Encoder,
     QuickEncoder,
     TokenEncoder,

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         retrieve_distractors,
     )
     from memnet.reader.training.train import ReaderReport, train_reader
-    from memnet.stories.training import train_stories
-    from memnet.stories.training_data import read_story_data
+    from memnet.stories.training import read_story_data, train_stories
 
 _OF_MODULES = {
     "memnet.documents.training.calibration": "CalibrationReport calibrate",
@@ -36,8 +35,7 @@ _OF_MODULES = {
     "memnet.reader.training.examples": "ReaderExample ReaderPassage read_reader_examples "
     "retrieve_distractors",
     "memnet.reader.training.train": "ReaderReport train_reader",
-    "memnet.stories.training": "train_stories",
-    "memnet.stories.training_data": "read_story_data",
+    "memnet.stories.training": "read_story_data train_stories",
 }
 _HOMES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
 

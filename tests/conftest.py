@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from memnet import Engine
-from memnet.loaders import signatures
+from memnet.loaders import formats
 from tests import session
 from tests.toy import toy_memory
 
@@ -163,7 +163,7 @@ def postgres_schema(postgres: "Server") -> Iterator["Schema"]:
 @pytest.fixture
 def without_ocr(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Text in pictures is not read, as where the extra for it is missing."""
-    monkeypatch.setattr(signatures, "find_spec", lambda _: None)
-    signatures.reads_pictures.cache_clear()
+    monkeypatch.setattr(formats, "find_spec", lambda _: None)
+    formats.reads_pictures.cache_clear()
     yield
-    signatures.reads_pictures.cache_clear()
+    formats.reads_pictures.cache_clear()

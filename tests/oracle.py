@@ -1,11 +1,13 @@
-"""Slow, obvious twins of the fast paths: loops over float64."""
+"""Obvious twins of the fast paths, in float64."""
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from memnet.documents.candidates import LinkFeature
@@ -13,93 +15,13 @@ from memnet.documents.candidates import LinkFeature
 Array = NDArray[np.float64]
 
 
-def softmax(scores: Array, mask: NDArray[np.bool_]) -> Array:
+def softmax(scores: Array, mask: NDArray[np.bool_] | None = None) -> Array:
     """One row [K]: weights of the permitted slots, zeros elsewhere."""
-    weights = np.zeros(len(scores))
-    permitted = [place for place in range(len(scores)) if mask[place]]
-    if not permitted:
-        return weights
-    highest = max(scores[place] for place in permitted)
-    total = sum(math.exp(scores[place] - highest) for place in permitted)
-    for place in permitted:
-        weights[place] = math.exp(scores[place] - highest) / total
+    permitted = np.ones(len(scores), bool) if mask is None else mask
+    highest = scores.max(where=permitted, initial=-math.inf)
+    weights = np.where(permitted, np.exp(np.where(permitted, scores - highest, 0.0)), 0.0)
+    weights /= max(1.0, weights.sum())
     return weights
-
-
-def attention(
-    query: Array, keys: Array, values: Array, mask: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Of [Q, D], [K, D], [K, V] under [Q, K]: read [Q, V] and weights [Q, K]."""
-    read = np.zeros((len(query), values.shape[1]))
-    weights = np.zeros((len(query), len(keys)))
-    for q in range(len(query)):
-        scores = np.array(
-            [
-                sum(query[q, d] * key[d] for d in range(len(key))) / math.sqrt(len(key))
-                for key in keys
-            ]
-        )
-        weights[q] = softmax(scores, mask[q])
-        for k in range(len(keys)):
-            for v in range(values.shape[1]):
-                read[q, v] += weights[q, k] * values[k, v]
-    return read, weights
-
-
-def linear(inputs: Array, weight: Array, bias: Array) -> Array:
-    """[T, I] -> [T, O], a sum at a time."""
-    return np.array(
-        [
-            [
-                bias[o] + sum(row[i] * weight[o, i] for i in range(len(row)))
-                for o in range(len(bias))
-            ]
-            for row in inputs
-        ]
-    )
-
-
-def multi_head(
-    query: Array,
-    keys: Array,
-    values: Array,
-    mask: NDArray[np.bool_],
-    heads: int,
-    projections: Mapping[str, tuple[Array, Array]],
-) -> Array:
-    """Multi-head attention of [Q, D] over [K, D], one head after the other -> [Q, D]."""
-    projected = {
-        name: linear(inputs, *projections[name])
-        for name, inputs in (("query", query), ("key", keys), ("value", values))
-    }
-    size = query.shape[1] // heads
-    joined = np.zeros((len(query), query.shape[1]))
-    for head in range(heads):
-        part = slice(head * size, (head + 1) * size)
-        joined[:, part], _ = attention(
-            projected["query"][:, part],
-            projected["key"][:, part],
-            projected["value"][:, part],
-            mask,
-        )
-    return linear(joined, *projections["output"])
-
-
-def layer_norm(tokens: Array, weight: Array, bias: Array, epsilon: float) -> Array:
-    """[T, D] -> [T, D]."""
-    result = np.zeros_like(tokens)
-    for t, token in enumerate(tokens):
-        mean = sum(token) / len(token)
-        variance = sum((value - mean) ** 2 for value in token) / len(token)
-        for d in range(len(token)):
-            result[t, d] = (token[d] - mean) / math.sqrt(variance + epsilon) * weight[d] + bias[d]
-    return result
-
-
-def gelu(inputs: Array) -> Array:
-    """Exact GELU (Hendrycks and Gimpel 2016)."""
-    flat = [value * 0.5 * (1 + math.erf(value / math.sqrt(2))) for value in inputs.ravel()]
-    return np.array(flat).reshape(inputs.shape)
 
 
 def bm25(documents: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
@@ -115,142 +37,6 @@ def bm25(documents: Sequence[Sequence[str]], query: Sequence[str]) -> list[float
             length = 1 - 0.75 + 0.75 * len(document) / mean_length
             scores[place] += weight * frequency * 2.2 / (frequency + 1.2 * length)
     return scores
-
-
-def cosines(query: Array, keys: Array) -> Array:
-    """Of [Q, D] and [K, D]: [Q, K], zero for a vector of zeros."""
-    result = np.zeros((len(query), len(keys)))
-    for q, asked in enumerate(query):
-        for k, key in enumerate(keys):
-            lengths = math.sqrt(sum(a * a for a in asked)) * math.sqrt(sum(b * b for b in key))
-            if lengths:
-                result[q, k] = sum(a * b for a, b in zip(asked, key, strict=True)) / lengths
-    return result
-
-
-def multiplicative(query: Array, keys: Array, weight: Array) -> Array:
-    """Of [Q, E], [K, D] and [D, E]: s^T W h [Q, K]."""
-    result = np.zeros((len(query), len(keys)))
-    for q, asked in enumerate(query):
-        for k, key in enumerate(keys):
-            for d in range(len(key)):
-                for e in range(len(asked)):
-                    result[q, k] += asked[e] * weight[d, e] * key[d]
-    return result
-
-
-def additive(
-    query: Array, keys: Array, query_weight: Array, key_weight: Array, output: Array
-) -> Array:
-    """Of [Q, E], [K, D], [I, E], [I, D] and [I]: v^T tanh(W1 h + W2 s) [Q, K]."""
-    result = np.zeros((len(query), len(keys)))
-    for q, asked in enumerate(query):
-        for k, key in enumerate(keys):
-            for i in range(len(output)):
-                hidden = sum(key_weight[i, d] * key[d] for d in range(len(key)))
-                hidden += sum(query_weight[i, e] * asked[e] for e in range(len(asked)))
-                result[q, k] += output[i] * math.tanh(hidden)
-    return result
-
-
-def selected(
-    query: Array,
-    keys: Array,
-    values: Array,
-    ids: NDArray[np.int64],
-    mask: NDArray[np.bool_],
-) -> tuple[Array, Array]:
-    """Of [Q, D], [N, D], [N, V] over [Q, C] candidates: read [Q, V] and weights [Q, C]."""
-    read, weights = np.zeros((len(query), values.shape[1])), np.zeros(ids.shape)
-    for q in range(len(query)):
-        places = {ids[q, c]: c for c in reversed(range(ids.shape[1])) if mask[q, c]}
-        chosen = list(places)
-        every = np.ones((1, len(chosen)), dtype=bool)
-        read[q : q + 1], found = attention(query[q : q + 1], keys[chosen], values[chosen], every)
-        weights[q, list(places.values())] = found[0]
-    return read, weights
-
-
-def by_content(memory: Array, key: Array, strength: float) -> Array:
-    """Of [N, W], [W] and a number: weights [N] (Graves et al. 2016, content-based addressing)."""
-    every = np.ones(len(memory), dtype=bool)
-    return softmax(strength * cosines(key[None], memory)[0], every)
-
-
-def allocation(usage: Array) -> Array:
-    """Of [N]: weights [N] of the slots to write to, the least used first."""
-    free_list = sorted(range(len(usage)), key=lambda n: usage[n])
-    weights = np.zeros(len(usage))
-    for j, slot in enumerate(free_list):
-        weights[slot] = 1 - usage[slot]
-        for before in free_list[:j]:
-            weights[slot] *= usage[before]
-    return weights
-
-
-def memory_step(
-    before: Mapping[str, Array], asked: Mapping[str, Array]
-) -> tuple[dict[str, Array], Array]:
-    """One step of one memory, by the equations of Graves et al. 2016, Methods.
-
-    ``before`` has the names of ``MemoryState`` and ``asked`` those of ``Interface``, both without
-    the batch. Gives the new state and reads [R, W].
-    """
-    slots, width = before["memory"].shape
-    heads = len(asked["read_keys"])
-    now = {name: np.zeros_like(part) for name, part in before.items()}
-    for n in range(slots):
-        usage, written = before["usage"][n], before["write_weights"][n]
-        now["usage"][n] = usage + written - usage * written
-        for r in range(heads):
-            now["usage"][n] *= 1 - asked["free_gates"][r] * before["read_weights"][r, n]
-    free = allocation(now["usage"])
-    similar = by_content(before["memory"], asked["write_key"], float(asked["write_strength"]))
-    gate, allocate = float(asked["write_gate"]), float(asked["allocation_gate"])
-    for n in range(slots):
-        weight = gate * (allocate * free[n] + (1 - allocate) * similar[n])
-        now["write_weights"][n] = weight
-        for w in range(width):
-            kept = before["memory"][n, w] * (1 - weight * asked["erase"][w])
-            now["memory"][n, w] = kept + weight * asked["write"][w]
-    weights, precedence = now["write_weights"], before["precedence"]
-    for i in range(slots):
-        now["precedence"][i] = (1 - sum(weights)) * precedence[i] + weights[i]
-        for j in range(slots):
-            if i != j:
-                kept = (1 - weights[i] - weights[j]) * before["links"][i, j]
-                now["links"][i, j] = kept + weights[i] * precedence[j]
-    reads = np.zeros((heads, width))
-    for r in range(heads):
-        last = before["read_weights"][r]
-        strength = float(asked["read_strengths"][r])
-        similar = by_content(now["memory"], asked["read_keys"][r], strength)
-        backward, content, forward = asked["read_modes"][r]
-        for n in range(slots):
-            later = sum(now["links"][i, n] * last[i] for i in range(slots))
-            earlier = sum(now["links"][n, j] * last[j] for j in range(slots))
-            weight = backward * later + content * similar[n] + forward * earlier
-            now["read_weights"][r, n] = weight
-            reads[r] += weight * now["memory"][n]
-    return now, reads
-
-
-def lstm_step(
-    inputs: Array,
-    hidden: Array,
-    cell: Array,
-    of_inputs: tuple[Array, Array],
-    of_hidden: tuple[Array, Array],
-) -> tuple[Array, Array]:
-    """Of [I], [H] and [H]: the next hidden and cell values of an LSTM, in torch's gate order."""
-    size = len(hidden)
-    sums = linear(inputs[None], *of_inputs)[0] + linear(hidden[None], *of_hidden)[0]
-    new_hidden, new_cell = np.zeros(size), np.zeros(size)
-    for i in range(size):
-        enter, forget, leave = (1 / (1 + math.exp(-sums[gate * size + i])) for gate in (0, 1, 3))
-        new_cell[i] = forget * cell[i] + enter * math.tanh(sums[2 * size + i])
-        new_hidden[i] = leave * math.tanh(new_cell[i])
-    return new_hidden, new_cell
 
 
 def passage_score(controller: Any, candidates: Any, place: int, number: int) -> float:
@@ -313,14 +99,9 @@ def corrected(corrector: Any, features: list[float], also: list[float]) -> float
             features, corrector.shift.tolist(), corrector.scale.tolist(), strict=True
         )
     ] + also
-    array = np.asarray(row)[None]
-    hidden = gelu(linear(array, _numbers(corrector.hidden.weight), _numbers(corrector.hidden.bias)))
-    output = linear(hidden, _numbers(corrector.output.weight), _numbers(corrector.output.bias))
-    return float(output[0, 0])
-
-
-def _numbers(tensor: Any) -> Array:
-    return np.asarray(tensor.tolist(), np.float64)
+    hidden, output = (copy.deepcopy(part).double() for part in (corrector.hidden, corrector.output))
+    with torch.no_grad():
+        return float(output(torch.nn.functional.gelu(hidden(torch.tensor(row).double())))[0])
 
 
 def best_spans(
@@ -349,21 +130,14 @@ def top_k_gate(scores: Array, mask: NDArray[np.bool_], kept: int) -> Array:
 
 
 def gate_logits(arrays: Mapping[str, Any], features: Array, vector: Array | None) -> list[float]:
-    """The logits [E] of a gate, a neuron at a time."""
-    hidden: list[float] = []
-    for h in range(len(arrays["hidden.bias"])):
-        total = float(arrays["hidden.bias"][h])
-        for f in range(len(features)):
-            scaled = (features[f] - float(arrays["shift"][f])) / float(arrays["scale"][f])
-            total += float(arrays["hidden.weight"][h, f]) * scaled
-        for d in range(0 if vector is None else len(vector)):
-            total += float(arrays["vector.weight"][h, d]) * vector[d]  # type: ignore[index]
-        hidden.append(math.tanh(total))
-    return [
-        float(arrays["gate.bias"][e])
-        + sum(float(arrays["gate.weight"][e, h]) * hidden[h] for h in range(len(hidden)))
-        for e in range(len(arrays["gate.bias"]))
-    ]
+    """The logits [E] of a gate."""
+    given = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
+    total = given["hidden.weight"] @ ((features - given["shift"]) / given["scale"])
+    if vector is not None:
+        total += given["vector.weight"] @ vector
+    hidden = np.tanh(total + given["hidden.bias"])
+    logits: list[float] = (given["gate.weight"] @ hidden + given["gate.bias"]).tolist()
+    return logits
 
 
 def logistic(
@@ -377,14 +151,9 @@ def logistic(
     return 1 / (1 + math.exp(-total))
 
 
-def table_vector(arrays: Mapping[str, Any], tokens: Sequence[int]) -> list[float]:
-    """The quick vector [D] of a text, a token and a number at a time."""
-    table, scale, projection = arrays["table"], arrays["scale"], arrays["projection"]
-    vector = [0.0] * projection.shape[1]
-    for token in tokens:
-        for r in range(len(projection)):
-            weight = float(table[token, r]) * float(scale[token])
-            for d in range(len(vector)):
-                vector[d] += weight * float(projection[r, d])
-    length = math.sqrt(sum(number * number for number in vector))
-    return [number / length for number in vector]
+def table_vector(arrays: Mapping[str, Any], tokens: list[int]) -> list[float]:
+    """The quick vector [D] of a text."""
+    rows = arrays["table"][tokens].astype(np.float64) * arrays["scale"][tokens, None]
+    vector = (rows @ arrays["projection"].astype(np.float64)).sum(axis=0)
+    listed: list[float] = (vector / np.linalg.norm(vector)).tolist()
+    return listed

@@ -13,7 +13,7 @@ import httpx
 
 from memnet import Answer, Config, Engine
 from memnet.server import ServerSettings, create_app
-from memnet.server.running import listening, serve, server_of
+from memnet.server.app import listening, serve, server_of
 from memnet.storage import Scope
 from tests.toy import ToyEncoder, toy_store
 from tests.waiting import until

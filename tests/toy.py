@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet import Config, Engine
-from memnet.encoders import MENTION, Encoder, TokenStates
+from memnet.encoders.protocol import MENTION, Encoder, TokenStates
 from memnet.storage import MemoryStore, NewSlot, NewSource
 from memnet.storage.place import StorePlace
 
@@ -74,11 +75,16 @@ def toy_memory(
     return kind(store, encoder, config or Config(), answerer="untrained", reader="sentences")
 
 
+@cache
+def _of_word(word: str) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
+    return np.random.default_rng(seed).normal(size=DIMENSION)
+
+
 def _vector(text: str) -> NDArray[np.float32]:
     total = np.full(DIMENSION, 1e-3)
     for word in re.findall(r"\w+", text.casefold()):
-        seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
-        total += np.random.default_rng(seed).normal(size=DIMENSION)
+        total += _of_word(word)
     vector: NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
     return vector
 

@@ -14,17 +14,11 @@ from numpy.typing import NDArray
 
 from benchmarks.chats import StanceExample, stance_examples
 from memnet.checkpoints import SHIPPED, save_checkpoint
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.stance import (
-    AFFIRMING,
-    DENYING,
-    STANCE,
-    StanceJudge,
-    StanceWeights,
-)
+from memnet.statements.stance import AFFIRMING, DENYING, STANCE, StanceJudge, StanceWeights
 
 _PENALTY = 1e-2
 """On squared weights of standardised features."""

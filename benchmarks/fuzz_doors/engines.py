@@ -9,13 +9,13 @@ from benchmarks.cheap_encoder import CheapEncoder
 from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
-from memnet.encoders import Encoder
+from memnet.encoders.protocol import Encoder
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.learner import new_fact_model, save_fact_model
 from memnet.facts.model import AnswerRule
+from memnet.facts.training import new_fact_model, save_fact_model
 from memnet.storage import Scope
 from memnet.stories.model import StoryModel, save_story_model
-from memnet.stories.words import StoryModelConfig, Vocabulary
+from memnet.stories.network import StoryModelConfig, Vocabulary
 
 
 def engine_in(

@@ -24,7 +24,7 @@ from benchmarks.hostile_inputs import (
 )
 from memnet import Config, Document, Fact
 from memnet.config import TellConfig
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.learning.evaluation import read_questions
 from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.network import load_story_model

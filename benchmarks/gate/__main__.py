@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.experts import EXPERTS
 from memnet.experts.answers import ExpertAnswers
+from memnet.experts.gate import EXPERTS
 from memnet.learning.evaluation import read_questions
 from memnet.storage import EVERYWHERE
 from memnet.training import train_facts

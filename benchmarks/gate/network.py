@@ -11,10 +11,8 @@ from torch import Tensor, nn
 
 from memnet.attention import masked_softmax
 from memnet.checkpoints import save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of
-from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.gate import FEATURES, GATE, HIDDEN, KEPT
-from memnet.learning.loop import using_threads
+from memnet.experts.gate import EXPERTS, FEATURES, GATE, HIDDEN, KEPT, ExpertName
+from memnet.learning.loop import arrays_of, using_threads
 
 _STEPS = 1500
 _BATCH = 512

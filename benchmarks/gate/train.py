@@ -18,8 +18,7 @@ from benchmarks.gate.worlds import World, world
 from memnet import Engine
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
-from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.gate import GATE, Gate, ModelVocabulary, features_of
+from memnet.experts.gate import EXPERTS, GATE, ExpertName, Gate, ModelVocabulary, features_of
 from memnet.experts.registry import story_words
 from memnet.storage import EVERYWHERE
 

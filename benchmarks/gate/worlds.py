@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memnet import Document, Fact
-from memnet.experts import ExpertName
+from memnet.experts.gate import ExpertName
 from memnet.ingest.inputs import Input
 from memnet.learning.evaluation import read_questions
 

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 
 from benchmarks.questions import collapsed, read_questions
-from memnet.documents.training.people import FILE
+from memnet.documents.training.train import FILE
 
 COLLECTIONS = ("clef-handbook", "plainlanguage", "va-benefits")
 

@@ -11,13 +11,7 @@ from benchmarks.statements.format import Scenario, ScenarioQuestion, ScenarioTel
 from benchmarks.statements.losses import RightAnswer, RightWrite
 from memnet.reader.spans import Pack, Packer, Passage
 from memnet.statements.protocol import Label
-from memnet.statements.reading import (
-    CERTAINTIES,
-    FORMS,
-    MOST_COUNTED,
-    TAGS,
-    passage_tokens,
-)
+from memnet.statements.reading import CERTAINTIES, FORMS, MOST_COUNTED, TAGS, passage_tokens
 from memnet.statements.times import period
 
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()

@@ -26,19 +26,19 @@ from benchmarks.statements.examples import (
     write_examples,
 )
 from benchmarks.statements.format import Scenario
-from benchmarks.statements.losses import (
-    answer_loss,
-    freeze,
-    from_reader,
-    split_tensors,
-    write_loss,
-)
+from benchmarks.statements.losses import answer_loss, freeze, from_reader, split_tensors, write_loss
 from benchmarks.statements.network import StatementNetwork, load_statement_network, score_statements
-from memnet.checkpoints.torch_modules import arrays_of
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
-from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
+from memnet.learning.loop import (
+    EpochReport,
+    Training,
+    TrainingConfig,
+    arrays_of,
+    seeded,
+    using_threads,
+)
 from memnet.reader.checkpoint import save_weights
 from memnet.reader.network import load_span_network
 from memnet.reader.spans import Packer

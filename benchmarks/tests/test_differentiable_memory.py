@@ -47,6 +47,55 @@ def _of_one(parts: MemoryState | Interface, b: int) -> dict[str, oracle.Array]:
     return {name: _array(part[b]) for name, part in parts._asdict().items()}
 
 
+def _by_content(memory: oracle.Array, key: oracle.Array, strength: float) -> oracle.Array:
+    """Of [N, W], [W] and a number: weights [N] (Graves et al. 2016, content-based addressing)."""
+    lengths = np.linalg.norm(memory, axis=1) * np.linalg.norm(key)
+    similar = np.divide(memory @ key, lengths, out=np.zeros(len(memory)), where=lengths > 0)
+    return oracle.softmax(strength * similar)
+
+
+def _allocation(usage: oracle.Array) -> oracle.Array:
+    """Of [N]: weights [N] of the slots to write to, the least used first."""
+    order = np.argsort(usage, kind="stable")
+    weights = np.zeros(len(usage))
+    weights[order] = (1 - usage[order]) * np.cumprod([1.0, *usage[order][:-1]])
+    return weights
+
+
+def _memory_step(
+    before: dict[str, oracle.Array], asked: dict[str, oracle.Array]
+) -> tuple[dict[str, oracle.Array], oracle.Array]:
+    """One step of one memory, by the equations of Graves et al. 2016, Methods.
+
+    ``before`` has the names of ``MemoryState`` and ``asked`` those of ``Interface``, both without
+    the batch. Gives the new state and reads [R, W].
+    """
+    written = before["write_weights"]
+    usage = before["usage"] + written - before["usage"] * written
+    usage = usage * np.prod(1 - asked["free_gates"][:, None] * before["read_weights"], axis=0)
+    similar = _by_content(before["memory"], asked["write_key"], float(asked["write_strength"]))
+    share = float(asked["allocation_gate"])
+    weights = float(asked["write_gate"]) * (share * _allocation(usage) + (1 - share) * similar)
+    memory = before["memory"] * (1 - np.outer(weights, asked["erase"]))
+    memory = memory + np.outer(weights, asked["write"])
+    links = (1 - weights[:, None] - weights) * before["links"]
+    links = links + np.outer(weights, before["precedence"])
+    np.fill_diagonal(links, 0.0)
+    precedence = (1 - weights.sum()) * before["precedence"] + weights
+    read_weights = np.array([
+        mode @ [links.T @ last, _by_content(memory, key, float(strength)), links @ last]
+        for mode, last, key, strength in zip(
+            asked["read_modes"], before["read_weights"], asked["read_keys"],
+            asked["read_strengths"], strict=True,
+        )
+    ])  # fmt: skip
+    now = {
+        "memory": memory, "usage": usage, "write_weights": weights, "precedence": precedence,
+        "links": links, "read_weights": read_weights,
+    }  # fmt: skip
+    return now, read_weights @ memory
+
+
 def test_interface_is_cut_in_the_order_of_the_paper() -> None:
     numbers = _numbers()
     parts = parse_interface(numbers, W, R)
@@ -70,7 +119,7 @@ def test_interface_is_cut_in_the_order_of_the_paper() -> None:
             gate(take(R)),
             gate(take(1))[0],
             gate(take(1))[0],
-            np.stack([oracle.softmax(take(3), np.ones(3, dtype=bool)) for _ in range(R)]),
+            np.stack([oracle.softmax(take(3)) for _ in range(R)]),
         ]
         assert not left
         for part, wanted in zip(parts, expected, strict=True):
@@ -85,7 +134,7 @@ def test_steps_equal_loops() -> None:
         asked = parse_interface(_numbers(2.0), W, R)
         state, reads = memory(state, asked)
         for b in range(B):
-            expected[b], expected_reads = oracle.memory_step(expected[b], _of_one(asked, b))
+            expected[b], expected_reads = _memory_step(expected[b], _of_one(asked, b))
             np.testing.assert_allclose(reads[b], expected_reads, atol=1e-12)
             for name, part in _of_one(state, b).items():
                 np.testing.assert_allclose(part, expected[b][name], atol=1e-12, err_msg=name)
@@ -94,7 +143,7 @@ def test_steps_equal_loops() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_allocation_equals_loops(usage: list[float]) -> None:
     weights = allocation(torch.tensor([usage], dtype=torch.float64))[0]
-    np.testing.assert_allclose(weights, oracle.allocation(np.array(usage)), atol=1e-12)
+    np.testing.assert_allclose(weights, _allocation(np.array(usage)), atol=1e-12)
     assert float(weights.sum()) <= 1 + 1e-12
 
 
@@ -202,30 +251,18 @@ def test_computer_equals_loops() -> None:
         nn.init.normal_(parameter, std=0.5)
     inputs = torch.randn(B, T, INPUTS, dtype=torch.float64)
     outputs, _ = computer(inputs)
-    weights = {name: _array(part) for name, part in computer.named_parameters()}
     for b in range(B):
         memory = _of_one(computer.memory.start(B), b)
-        hidden, cell, reads = np.zeros(HIDDEN), np.zeros(HIDDEN), np.zeros((R, W))
+        reads = np.zeros((R, W))
+        hidden = cell = torch.zeros(HIDDEN, dtype=torch.float64)
         for t in range(T):
-            seen = np.concatenate([_array(inputs[b, t]), *reads])
-            hidden, cell = oracle.lstm_step(
-                seen,
-                hidden,
-                cell,
-                (weights["controller.weight_ih"], weights["controller.bias_ih"]),
-                (weights["controller.weight_hh"], weights["controller.bias_hh"]),
-            )
-            numbers = oracle.linear(
-                hidden[None], weights["interface.weight"], weights["interface.bias"]
-            )
-            asked = _of_one(parse_interface(torch.from_numpy(numbers), W, R), 0)
-            memory, reads = oracle.memory_step(memory, asked)
-            expected = oracle.linear(
-                np.concatenate([hidden, *reads])[None],
-                weights["output.weight"],
-                weights["output.bias"],
-            )
-            np.testing.assert_allclose(outputs[b, t].detach(), expected[0], atol=1e-9)
+            seen = torch.from_numpy(np.concatenate([_array(inputs[b, t]), *reads]))
+            hidden, cell = computer.controller(seen, (hidden, cell))
+            asked = _of_one(parse_interface(computer.interface(hidden[None]), W, R), 0)
+            memory, reads = _memory_step(memory, asked)
+            read = torch.from_numpy(reads).flatten()
+            expected = computer.output(torch.cat([hidden, read])).detach()
+            np.testing.assert_allclose(outputs[b, t].detach(), expected, atol=1e-9)
 
 
 def _tensors(state: ComputerState) -> list[Tensor]:

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from benchmarks.gate.network import GateExample, GateNetwork, NoisyTopKGate, fit_gate
-from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.gate import FEATURES, Gate, gate_shapes
+from memnet.experts.gate import EXPERTS, FEATURES, ExpertName, Gate, gate_shapes
 from tests import oracle
 
 ALL = np.ones(len(EXPERTS), np.bool_)

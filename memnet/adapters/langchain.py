@@ -8,13 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from memnet.adapters import missing_framework
-from memnet.adapters.documents import (
-    StoredDocuments,
-    passage_id,
-    passage_metadata,
-    title_of,
-)
-from memnet.encoders import Encoder, document_encode, query_encode
+from memnet.adapters.documents import StoredDocuments, passage_id, passage_metadata, title_of
+from memnet.encoders.protocol import Encoder, document_encode, query_encode
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.types import Document

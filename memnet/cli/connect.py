@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from memnet.cli import options
-from memnet.cli.settings import store_path
+from memnet.cli.options import store_path
 from memnet.errors import DependencyError, InputError, first_line, install
 from memnet.io import read_file, replace_file
 from memnet.storage.place import StorePlace, hide_passwords, is_address

@@ -16,7 +16,7 @@ import click
 
 from memnet import __version__
 from memnet.cli import options
-from memnet.cli.settings import PREFIX, commands, options_of, store_path
+from memnet.cli.options import PREFIX, commands, options_of, store_path
 from memnet.errors import (
     DISTRIBUTION,
     DeviceError,

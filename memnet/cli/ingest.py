@@ -24,8 +24,7 @@ from memnet.cli.output import (
     source_name,
 )
 from memnet.errors import InputError
-from memnet.loaders.formats import FORMATS, format_by_name
-from memnet.loaders.signatures import OCR_ADVICE, UNKNOWN, reads_pictures
+from memnet.loaders.formats import FORMATS, OCR_ADVICE, UNKNOWN, format_by_name, reads_pictures
 
 if TYPE_CHECKING:
     from memnet.errors import Problem

@@ -20,19 +20,10 @@ from memnet.cli.ask import ask, evaluate, search
 from memnet.cli.connect import connect
 from memnet.cli.doctor import doctor
 from memnet.cli.ingest import ingest
-from memnet.cli.models import models
+from memnet.cli.options import add_variables, load_settings
 from memnet.cli.output import set_verbosity
 from memnet.cli.serve import mcp, serve
-from memnet.cli.settings import add_variables, load_settings
-from memnet.cli.store import (
-    copy,
-    export_store,
-    forget,
-    import_store,
-    info,
-    sources,
-    verify,
-)
+from memnet.cli.store import copy, export_store, forget, import_store, info, models, sources, verify
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
 from memnet.errors import MemnetError, needs_torch

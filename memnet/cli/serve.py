@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from memnet.cli import options
-from memnet.cli.settings import store_path
+from memnet.cli.options import store_path
 from memnet.errors import DependencyError, install
 from memnet.storage.place import StorePlace, is_address
 
@@ -83,7 +83,7 @@ def serve(
         read_only=read_only,
     )
     try:
-        from memnet.server.running import serve as serve_memory
+        from memnet.server.app import serve as serve_memory
     except ModuleNotFoundError as error:
         raise DependencyError(
             f"{error.name} is not installed; the server needs it; run: {install('server')}"

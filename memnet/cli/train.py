@@ -230,7 +230,7 @@ def babi(
     """
     from memnet.learning.loop import TrainingConfig
     from memnet.runtime.device import find_device
-    from memnet.stories.words import StoryModelConfig
+    from memnet.stories.network import StoryModelConfig
     from memnet.training import read_story_data, train_stories
 
     config = TrainingConfig(seed=seed, **({} if epochs is None else {"epochs": epochs}))

@@ -8,27 +8,31 @@ from itertools import chain
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
-from memnet.documents.dated import as_stored, introduced_messages, with_introductions
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import Retrieval, answer_parts
-from memnet.documents.listed import list_all
-from memnet.documents.messages import day_sent, is_of_another, without_asides
+from memnet.documents.messages import (
+    as_stored,
+    day_sent,
+    introduced_messages,
+    is_of_another,
+    with_introductions,
+    without_asides,
+)
 from memnet.documents.question import FullVectors, Question
-from memnet.documents.requests import requested
+from memnet.documents.requests import list_all, requested
 from memnet.documents.versions import weigh_versions
-from memnet.encoders import Encoder, query_encode
+from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import pieces_of
-from memnet.reader.subjects import without_others
-from memnet.reader.support import read_alone
+from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
-from memnet.storage import EVERYWHERE, MemoryStore, Scope, Slot
+from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.english import is_foreign
 from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
@@ -192,9 +196,9 @@ class TextAnswers:
         sentence better than the reader does; with one of English, what is said in others is rare.
         """
         text = question.text
+        if (listed := list_all(question)) is not None:  # counted, not read
+            return Retrieval(question, self.controller, self._config), [], listed
         retrieval, ranked = self._search(question, hops, top_k)
-        if (listed := list_all(question)) is not None:
-            return retrieval, ranked, listed
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
@@ -220,7 +224,7 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        by_cell = read_cells(text, terms, first, self._passages_of)
+        by_cell = read_cells(text, terms, first, self._store.passages_of)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -245,10 +249,6 @@ class TextAnswers:
             needed = math.inf if calibration is None else settings.unsupported_threshold
             threshold = max(threshold, needed)
         return judged(prediction, calibration, threshold, settings.answer_threshold)
-
-    def _passages_of(self, slot: Slot, limit: int) -> list[Slot]:
-        """The first passages of a slot's source."""
-        return self._store.passages_of(slot.source, slot.namespace, limit)
 
     def _read(
         self,
@@ -425,8 +425,9 @@ def rank_evidence(
     for item in support:  # rows that something was computed from are not all ranked
         weights.setdefault(item.slot.id, item.attention)
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
-    if first and weights[by_attention[0]] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
-        first = {by_attention[0]: slots[by_attention[0]], **first}
+    best = next(iter(by_attention), None)  # none where all of something was listed, not read
+    if best and first and weights[best] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
+        first = {best: slots[best], **first}
     least = _LEAST * max(weights.values(), default=0.0)
     others = (slots[slot] for slot in by_attention if slot not in first)
     return [

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memnet.attention.arrays import softmax
+from memnet.attention.arrays import log_odds, probability_of, softmax, weighted
 from memnet.config import AnswerConfig
 from memnet.documents.question import Question, relation_stems
-from memnet.learning.logistic import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation

@@ -23,9 +23,9 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
-from memnet.reader.contents import asks_for_contents, entries_of
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
+from memnet.reader.sequences import asks_for_contents, entries_of
 from memnet.reader.spans import Reader
 from memnet.storage import Keys, Slot
 from memnet.text.english import OTHER_LETTER, is_foreign

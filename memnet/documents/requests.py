@@ -1,14 +1,53 @@
-"""Requests that ask for what is said of a thing: "Tell me about the boiler"."""
+"""Requests that ask no single thing: greetings, "Tell me about it", all of something."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from itertools import compress, islice
+from pathlib import PurePath
+from typing import Any, NamedTuple
 
+from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
+from memnet.reader.rows import uninflected
 from memnet.reader.sequences import is_heading
-from memnet.text.english import units
-from memnet.text.names import stems
+from memnet.reader.values import MEASURED, unit_of, value_of
+from memnet.storage import Slot
+from memnet.storage.values import SourceFilter
+from memnet.text.dates import MONTH, day_name, days_in, month_name, month_of
+from memnet.text.english import STOP_WORDS, listed, units
+from memnet.text.names import MESSAGE, normalise, stems
+from memnet.types import Answer, Candidate, Source
+
+_THANKS = "thanks(?: a lot| so much| again)?|(?:many thanks|thank you)(?: very much| so much)?|thx"
+_PHRASES = re.compile(
+    rf"(?:(?:{_THANKS}|(?:hello|hallo|hi|hey)(?: there| all| everyone| memnet| world)?|test|bye"
+    r"|good (?:day|morning|afternoon|evening|night)|how (?:are you|(?:is|s) it going)(?: today)?"
+    r"|how are you doing(?: today)?|what s up|who are you|what are you|what s your name|ok|help"
+    r"|nice to meet you|are you there|can you (?:help|hear) me|for your help|tell me a joke|okay"
+    r"|goodbye|see you|what can (?:you do|you answer|i ask(?: you)?)|what do you know)(?: |$)){1,4}"
+)
+_NAMED = 3  # Sources that are named
+
+
+def greeted(question: str, sources: Iterable[Source]) -> Answer | None:
+    """What is said to a greeting; None for anything else. Of the sources the first are named."""
+    said = normalise(question)
+    if _PHRASES.fullmatch(said) is None:
+        return None
+    titles = [f'"{one.title or one.id}"' for one in islice(sources, _NAMED)]
+    about = " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
+    line = f"Ask about what is stored: {about}." if titles else "Nothing is stored yet."
+    thanked = "You're welcome. " if "thank" in said or "thx" in said else ""
+    return Answer(
+        question=question, answer=f"{thanked}{line}", confidence=None, abstained=True,
+        candidates=(), evidence=(), hops=(), model="none", elapsed_ms=0.0,
+    )  # fmt: skip
+
 
 _REQUEST = re.compile(
     r"(?:please |can you |could you ){0,2}(?:tell (?:me|us) (?:more |something )?(?:about|of)"
@@ -58,3 +97,205 @@ def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:
             break
         end = max(end, one.end)
     return start, min(end, start + _MAX_CHARACTERS)
+
+
+_MOST, _CITED, _SHOWN = 10_000_000, 100, 20  # Records; cited; shown by name
+_FORM = re.compile(
+    r"(?:(?:which|what|(?:list|show|name)(?: me)?|(?P<count>(?:in )?how many|count))(?: all)?"
+    r"|who (?:wrote|sent)(?: the)? (?P<degree>most|fewest))(?P<before>(?: [\w&-]{1,30}){0,3}?)"
+    r" (?P<noun>(?!(?:is|was|does|has|this)\b)[\w-]{2,30}(?<![su])s)(?P<rest>(?: .{1,300})?)",
+    re.IGNORECASE,
+)
+_MENTIONS = re.compile(
+    r" (?:that |which )?(?:mention|contain|use|discuss|(?:talk|are) about)s? (?:the )?(.+)"
+    r"| (?:is|are) (?:the )?(.{1,80}) mentioned$"
+)
+_DAY = rf"(?:(?:\d{{1,2}}(?:st|nd|rd|th)? )?{MONTH.replace('?P<month>', '?:')} (?:\d{{1,2}}, )?)?"
+_VALUE = rf"{_DAY}[$€£]?\d(?:[\d.,-]{{0,20}}\d)?"
+_LIMIT = re.compile(
+    r" (?:(?P<low>since|after|(?:later|newer) than|(?P<least>at least|over|above|more than))"
+    r"|(?P<high>until|till|before|(?:earlier|older) than"
+    r"|(?P<most>at most|up to|under|below|(?:less|fewer) than))|(?:between|from)(?! \S+$))"
+    rf" (?P<one>{_VALUE})(?: (?:and|to|until) (?P<two>{_VALUE}))?(?![\w-])(?P<unit> [^\W\d_]+)?",
+    re.IGNORECASE,
+)
+_INCLUDED = ("since", "at least", "until", "till", "at most", "up to")
+_MONTH_OR_YEAR = re.compile(rf"(?:{MONTH} )?(?P<year>(?:1[5-9]|20)\d\d)", re.IGNORECASE)
+_STOPS = STOP_WORDS.difference("how not when where why".split()) | listed("of records")
+_PEOPLE = {**dict.fromkeys(("from", "author", "creator", "sender"), "by"), "cc": "to"}
+_CLASSES = ("type", "kind", "category", "tags", "folder", "format")
+_AMOUNTS = listed("amounts")
+_MAIL, _NOTES = ("email", "mail", "message"), ("", "md", "markdown", "txt", "rst", "org")
+
+
+class _Record(NamedTuple):
+    name: str  # As people know it
+    values: Mapping[str, tuple[str, ...]]  # By their normalised names
+    at: int | tuple[str, str]  # Slot of a message; id and namespace of a source
+
+
+def list_all(question: Question) -> Prediction | None:
+    """The answer to a question for all of something; None of another, or one not understood."""
+    asked = _FORM.fullmatch(" ".join(question.text.split()).rstrip(" ?!."))
+    if asked is None or question.scope.where:
+        return None
+    found = every = [*_records(question, "".join(_words(asked["noun"].replace("-", ""))))]
+    store, rest, where, saying = question.store, f"{asked['before']}{asked['rest']}", "", {}
+    if found and (said := _MENTIONS.search(rest)):
+        rest, phrase = rest[: said.start()], said[1] or said[2]
+        saying = _saying(question, phrase)
+        found, where = [one for one in every if one.at in saying], f' that say "{phrase}"'
+    found, rest, limits = _within(found, rest)
+    found, more = _fitting(every, found, rest)
+    names = [one.name for one in found]
+    shown = f"{len(found)} of {len(every)} {asked['noun']}{where}{limits}{more}"
+    if asked["degree"]:
+        tally = Counter(who for one in found for who in one.values.get("by", ())).most_common()
+        tally = tally[:: -1 if asked["degree"].casefold() == "fewest" else 1]
+        names = [who for who, number in tally if number == tally[0][1]]
+        found = [one for one in found if {*names} & {*one.values.get("by", ())}]
+        shown += f" ({', '.join(f'{who}: {number}' for who, number in tally)})"
+    slots: list[Slot] = []
+    for at in (saying.get(one.at, one.at) for one in found[:_CITED]):
+        slots += store.fetch([at]) if isinstance(at, int) else store.passages_of(*at, 1)
+    few = [*names[:_SHOWN], *[f"and {len(names) - _SHOWN} more"][: len(names) > _SHOWN]]
+    short = f"{len(names)}" if asked["count"] else ", ".join(few)
+    answers = tuple(
+        Candidate(text=one, score=1.0) for one in ([short] if asked["count"] else names)
+    )
+    support = tuple(RankedSlot(slot, 1.0, 1.0, 1.0, 1) for slot in slots)
+    shown = "\n".join([f"{shown}:", *few])
+    return Prediction(answers, support, "list", short=short, added=shown) if names else None
+
+
+def _records(question: Question, noun: str) -> Iterator[_Record]:
+    """All messages or else documents that a noun means."""
+    store, messages = question.store, noun == "message" and question.has_messages
+    ids = store.search_symbolic([MESSAGE], _MOST, question.scope)[MESSAGE] if messages else []
+    for slot in store.fetch(ids):
+        spoken = _texts(slot.metadata.get("participants", []))
+        who = (slot.text if spoken else slot.title).partition(": " if spoken else ", ")[0]
+        dates = _dates(" ".join([slot.title, *(place for _, place in slot.places)]))
+        if who in spoken if spoken else not slot.start:  # else one goes on
+            yield _Record(slot.text, {"by": (who,), "date": dates}, slot.id)
+    word = "" if noun in (*_MAIL, "document", "source", "file", "note") else noun.removesuffix("i")
+    wanted = SourceFilter(question.scope.namespace, "document", word=word)
+    for _, one in () if messages else store.sources.page(0, _MOST, wanted):
+        path, given = PurePath(one.id), one.metadata
+        values = {_PEOPLE.get(key, normalise(key)): _texts(value) for key, value in given.items()}
+        values |= {"folder": path.parts[-4:-1], "date": _dates(str(given.get("date", "")))}
+        own, chat = path.suffix[1:].casefold(), "participants" in values
+        kinds = _MAIL if "to" in values else ("note",) if own in _NOTES and not chat else ()
+        values["format"] = (own, "document", "source", "file", *kinds)
+        classes = {_words(value) for name in _CLASSES for value in values.get(name, ())}
+        if (noun,) in classes and "speaker" not in values:
+            yield _Record(one.title or path.name, values, (one.id, one.namespace))
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    several = given if isinstance(given, list) else [given]
+    return tuple(str(one).partition(" <")[0] for one in several)  # "Ann Berg <ann@berg.example>"
+
+
+def _dates(text: str) -> tuple[str, ...]:
+    """The first day of a text, its month and its year, as questions write them."""
+    day = next((one.full() for one in days_in(text)), None)
+    month = month_name(day) if day else ""
+    return (str(day), day_name(day), month, *month.split()) if day else ()
+
+
+def _saying(question: Question, phrase: str) -> dict[int | tuple[str, str], int]:
+    """The slots that say a phrase, in the singular or plural, as messages and by their sources."""
+    wanted, found = f" {' '.join(_words(phrase))} ", dict[int | tuple[str, str], int]()
+    ids = question.store.search_terms([phrase], _MOST).get(phrase, ())
+    for slot in question.store.fetch([int(one) for one in ids]):
+        text, source = slot.text.partition(": ")[2] or slot.text, (slot.source, slot.namespace)
+        for at, said in ((slot.id, text), (source, f"{slot.title} {slot.text}")):
+            if wanted in f" {' '.join(_words(said))} ":
+                found.setdefault(at, slot.id)
+    return found
+
+
+def _within(found: list[_Record], rest: str) -> tuple[list[_Record], str, str]:
+    """Those within the limits of a question, what is left of it, and the limits.
+
+    None where it is not clear what is limited: what it names, the date or amount, the only number.
+    """
+    where, columns = "", {name: _words(name) for one in found for name in one.values}
+    while found and (said := _LIMIT.search(rest)) and (said["two"] or said["low"] or said["high"]):
+        unit = (said["unit"] or "").casefold()
+        quantity = "" if unit[1:] in STOP_WORDS else MEASURED.get(unit_of(unit[1:]), "")
+        kind, low, high = _range(said, not (quantity or said["least"] or said["most"]))
+        end = said.end() - len("" if quantity else unit)
+        where, rest = where + rest[said.start() : end], rest[: said.start()] + rest[end:]
+        known = [name for name in columns if name != "date" or kind == "day"]
+        values = {
+            name: [_amounts(one.values.get(name, ()), kind) for one in found] for name in known
+        }
+        given = [name for name in known if any(values[name])]
+        usual = [name for name in given if name in ("date", *_AMOUNTS)]
+        chosen = [name for name in given if {*_words(rest + unit)}.intersection(columns[name])]
+        chosen = chosen or (usual if quantity in ("", "money") else [])
+        if len(chosen := chosen or ([] if quantity else given)) != 1:
+            return [], rest, ""
+        fits = [any(low <= at <= high for at in amounts) for amounts in values[chosen[0]]]
+        found, where = [*compress(found, fits)], f"{where} ({chosen[0]})"
+        gone = {*columns[chosen[0]], *(_AMOUNTS if chosen[0] in _AMOUNTS else ())}
+        left = [one for one in normalise(rest).split() if not gone.issuperset(_words(one))]
+        rest = " ".join(["", *left])
+    return found, rest, where
+
+
+def _range(said: re.Match[str], dated: bool) -> tuple[str, Decimal, Decimal]:
+    """The kind of value that a limit is of, and the least and the greatest."""
+    kind, low, end = _extent(said["one"], dated)
+    other, start, high = _extent(said["two"] or said["one"], dated)
+    apart = (said["low"] or said["high"] or "").casefold() not in _INCLUDED
+    if said["low"]:
+        low, high = end.next_plus() if apart else low, Decimal("Infinity")
+    elif said["high"]:
+        low, high = Decimal("-Infinity"), start.next_minus() if apart else high
+    return kind if kind == other else "", low, high
+
+
+def _extent(text: str, dated: bool) -> tuple[str, Decimal, Decimal]:
+    """The kind of a written value, and its first and last amount: years and months have several."""
+    if said := _MONTH_OR_YEAR.fullmatch(text) if dated else None:
+        text = f"{said['year']}-{month_of(said['month'] or 'Jan'):02}-01"
+    days = 0 if said is None else 30 if said["month"] else 371  # as ``value_of`` counts
+    value = value_of(text.lstrip("$€£"))
+    return (value.kind, value.amount, value.amount + days) if value else ("", Decimal(), Decimal())
+
+
+def _amounts(values: Iterable[str], kind: str) -> list[Decimal]:
+    """What can be compared of some values."""
+    found = [one for one in map(value_of, values) if one and one.kind == kind]
+    return [one.amount for one in found if kind == "number" or one.unit]
+
+
+def _fitting(every: list[_Record], found: list[_Record], rest: str) -> tuple[list[_Record], str]:
+    """Those that fulfil what the rest of a question says; none where nothing decides a word."""
+    columns = {(name, v) for one in every for name, values in one.values.items() for v in values}
+    left = {*_words(" ".join(one for one in normalise(rest).split() if one not in _STOPS))}
+    where, people = "", "to" if re.search(r" to | receive", rest) else "by"
+    while left and found:
+        fitting: dict[tuple[int, bool, str, frozenset[str]], set[str]] = {}
+        for name, value in columns:
+            words = frozenset(_words(value))
+            if words & left and (words <= left or name == people):
+                own = words & left
+                fitting.setdefault((len(own), name == people, name, own), set()).add(value)
+        best = [one for one in fitting if one[:2] == max(other[:2] for other in fitting)]
+        if not best or any(one[3] & best[0][3] for one in best[1:]):
+            return [], ""
+        (*_, name, words), values = best[0], fitting[best[0]]
+        found = [one for one in found if values & {*one.values.get(name, ())}]
+        where += f" with {name} = {' or '.join(sorted(values))}"
+        left -= words | {*_words(name)}
+    return ([] if left else found), where
+
+
+@lru_cache(10_000)
+def _words(text: str) -> tuple[str, ...]:
+    """The words of a text in their order, without their endings."""
+    return tuple(map(uninflected, normalise(text).split()))

@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from memnet.checkpoints import SHIPPED, load_checkpoint, save_checkpoint
-from memnet.encoders.minilm import BertEncoder, of_length_one, shipped_units
+from memnet.encoders.minilm import (
+    BertEncoder,
+    OnnxEncoder,
+    encoder_model,
+    of_length_one,
+    random_texts,
+    shipped_units,
+)
 from memnet.encoders.onnx_graph import Weights, quantised
-from memnet.encoders.onnx_model import OnnxEncoder, encoder_model, random_texts
 from memnet.encoders.protocol import MENTION
 from memnet.encoders.weights import checked
 from memnet.errors import DependencyError, ModelError, install

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
-from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.gate import Gate, ModelVocabulary, features_of
+from memnet.experts.gate import EXPERTS, ExpertName, Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.stored import OwnedModel, OwnedModels
 from memnet.protocols import Answerer

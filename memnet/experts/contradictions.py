@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import ASKED_BACK, candidate_of, quote_at
-from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
+from memnet.statements.stance import STANCE, StanceJudge, load_stance, shared_words
 from memnet.storage import MemoryStore
 from memnet.text.english import sentences
 from memnet.text.names import MESSAGE, speaker_names, subject_of
@@ -131,9 +131,7 @@ class MessageContradictions:
         return [said[index] for index in order], [weights[index] for index in order]
 
 
-@cache
-def _shipped_weights() -> StanceWeights | None:
-    return load_stance(SHIPPED / STANCE)
+_shipped_weights = cache(partial(load_stance, SHIPPED / STANCE))
 
 
 def _said(message: Evidence, start: int, end: int, speaker: frozenset[str]) -> _Said:

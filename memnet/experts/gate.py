@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from memnet.attention.arrays import top_k_softmax
 from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
 from memnet.documents.question import Question, relation_stems
 from memnet.errors import ModelError
-from memnet.experts import EXPERTS, ExpertName
 from memnet.text.names import normalise
 from memnet.types import SourceKind
 
+ExpertName = Literal["documents", "facts", "statements", "stories"]
+# Experts in the order of the gate's outputs.
+EXPERTS: tuple[ExpertName, ...] = ("documents", "facts", "statements", "stories")
 KINDS: tuple[SourceKind, ...] = ("document", "facts", "statement", "story")
 _OF_KIND = ("held", "cosine", "words", "covered", "named", "mentioned")
 _OF_FACTS = ("relation", "relation words", "known relation")

@@ -16,7 +16,7 @@ import numpy as np
 
 from memnet.attention.arrays import softmax
 from memnet.documents.question import relation_stems
-from memnet.encoders import Encoder
+from memnet.encoders.protocol import Encoder
 from memnet.reader.decompose.negation import negated
 from memnet.reader.passages import evidence_of
 from memnet.storage import MemoryStore, Scope, Slot

@@ -19,18 +19,22 @@ from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.documents.question import FullVectors, RecentVectors, unit_projection
-from memnet.encoders import (
-    Encoder,
+from memnet.encoders.hub import SentenceTransformersEncoder, hub_name, stored_encoder_name
+from memnet.encoders.minilm import (
+    STATIC,
+    STATIC_PREFIX,
     MiniLMEncoder,
-    QuickEncoder,
     StaticEncoder,
+    static_shapes,
+)
+from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
+from memnet.encoders.protocol import (
+    Encoder,
+    QuickEncoder,
     TokenEncoder,
     document_encode,
     token_encoder,
 )
-from memnet.encoders.hub import SentenceTransformersEncoder, hub_name, stored_encoder_name
-from memnet.encoders.minilm import STATIC, STATIC_PREFIX, static_shapes
-from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions

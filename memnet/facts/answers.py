@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import AnswerConfig, FactConfig
-from memnet.encoders import TokenEncoder
+from memnet.encoders.protocol import TokenEncoder
 from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
-from memnet.facts.linking import LinkedQuestion, asked_stems, content_stems, link
 from memnet.facts.model import (
     AnswerRule,
     FactBatch,
     FactModel,
     FactScores,
+    LinkedQuestion,
+    asked_stems,
+    content_stems,
     fact_batch,
     grouped_softmax,
+    link,
 )
 from memnet.reader.passages import evidence_of
 from memnet.storage import MemoryStore, Scope, Slot
@@ -88,7 +91,8 @@ class FactAnswers:
             linked = link(question, self.store.facts.subjects)
             batch = self._batch(linked)
             if batch is not None:
-                graph = StoreGraph(self.store, scope, self.model.relation_numbers())
+                numbers = {name: n for n, name in enumerate(self.model.relations, start=1)}
+                graph = StoreGraph(self.store, scope, numbers)
                 scores, trace = self.model.score(batch, graph, self.config.budget, hops)
                 importance = grouped_softmax(trace.importance, batch.question)
                 chosen = self._chosen(scores)

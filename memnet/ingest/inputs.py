@@ -39,10 +39,9 @@ from memnet.ingest.selection import (
 )
 from memnet.io import check_size, open_file, read_lines, read_text
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import Format, SourceFile, format_by_name
+from memnet.loaders.formats import HEAD, Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad
-from memnet.loaders.signatures import HEAD
 from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 

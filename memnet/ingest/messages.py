@@ -11,13 +11,7 @@ from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
 from memnet.text.dates import WrittenDay, days_in
-from memnet.text.names import (
-    DAY,
-    MESSAGE,
-    SESSION,
-    called_symbols,
-    speaker_symbols,
-)
+from memnet.text.names import DAY, MESSAGE, SESSION, called_symbols, speaker_symbols
 from memnet.text.relative import times_in
 from memnet.types import Message
 

@@ -12,14 +12,19 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from memnet.config import Config
-from memnet.encoders import document_encode
+from memnet.encoders.protocol import document_encode
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, OriginComplete
 from memnet.ingest.messages import Conversations, SpeakerText, recognise_turns, speaker_texts
 from memnet.ingest.selection import ReadOptions
-from memnet.ingest.slot_process import SlotProcess
-from memnet.ingest.slots import Extractor, chunking_fingerprint, document_source, facts_source
+from memnet.ingest.slots import (
+    Extractor,
+    SlotProcess,
+    chunking_fingerprint,
+    document_source,
+    facts_source,
+)
 from memnet.ingest.vectors import PassageEncoder, PendingVectors
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess

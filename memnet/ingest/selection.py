@@ -11,8 +11,14 @@ from typing import Final
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.formats import Format, find_format, format_by_name
-from memnet.loaders.signatures import UNKNOWN, skip_reason, why_skipped
+from memnet.loaders.formats import (
+    UNKNOWN,
+    Format,
+    find_format,
+    format_by_name,
+    skip_reason,
+    why_skipped,
+)
 from memnet.loaders.tables.data_tables import SAMPLE, kind_of
 from memnet.storage import DATABASE
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders import Encoder, UnitEncoder, document_encode
+from memnet.encoders.protocol import Encoder, UnitEncoder, document_encode
 from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors, UnitKeys
 from memnet.text.english import units
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from memnet.config import Config
-    from memnet.encoders import Encoder
+    from memnet.encoders.protocol import Encoder
     from memnet.storage import MemoryStore
 
 Item = TypeVar("Item")

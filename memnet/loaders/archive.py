@@ -19,10 +19,16 @@ from typing import BinaryIO, cast
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile, find_format, format_by_name
+from memnet.loaders.formats import (
+    HEAD,
+    SourceFile,
+    find_format,
+    format_by_name,
+    recognise,
+    skip_reason,
+)
 from memnet.loaders.package import ENCRYPTED
 from memnet.loaders.reading import read_source
-from memnet.loaders.signatures import HEAD, recognise, skip_reason
 
 # Files of an archive: those of the largest folders. Each costs memory besides its content.
 _MAX_MEMBERS = 100_000

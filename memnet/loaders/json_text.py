@@ -23,7 +23,12 @@ def read_json(data: bytes) -> Any:
         InputError: they are not JSON, or too deeply nested.
     """
     try:
-        return json.loads(_SURROGATE.sub(_paired, decode(data)))
+        return json.loads(
+            _SURROGATE.sub(
+                lambda found: "\\ufffd" if len(found[0]) == len("\\ud800") else found[0],
+                decode(data),
+            )
+        )
     except json.JSONDecodeError as error:
         raise InputError(
             f"is not JSON at line {error.lineno} ({error.msg.lower()}); export it again, or pass "
@@ -71,7 +76,3 @@ def part_name(name: str, used: set[str], *keys: Any) -> str:
         key = str(len(used) + 1)
     used.add(key)
     return f"{name}#{key}"
-
-
-def _paired(found: re.Match[str]) -> str:
-    return "\\ufffd" if len(found[0]) == len("\\ud800") else found[0]

@@ -18,14 +18,16 @@ from typing import BinaryIO, cast
 from memnet.errors import Problem
 from memnet.loaders.document import ParsedDocument, well_formed
 from memnet.loaders.formats import format_by_name
-from memnet.loaders.messages import (
+from memnet.loaders.reading import (
     BadMessageError,
+    FileToLoad,
+    LoadLimits,
+    load_documents,
     message_item,
     parse_message,
     read_message,
     write_message,
 )
-from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 from memnet.runtime.process import start_child
 
 _START = "from memnet.loaders.reading import main; main()"

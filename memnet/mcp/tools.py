@@ -1,4 +1,7 @@
-"""The eight tools: ask, search, fetch, remember, history, forget, list_sources and status."""
+"""The eight tools, and what they return.
+
+They are ask, search, fetch, remember, history, forget, list_sources and status.
+"""
 
 import threading
 from collections.abc import Callable
@@ -12,13 +15,134 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from memnet.errors import InputError
-from memnet.mcp import results
 from memnet.text.checks import FIRST_ERROR
 from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
-from memnet.types import Document, SourceKind, StoreInfo, TellReport
+from memnet.types import (
+    AnswerKind,
+    Cell,
+    Change,
+    Copy,
+    Document,
+    Evidence,
+    Shown,
+    Source,
+    SourceKind,
+    StoreInfo,
+    TellReport,
+)
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
+
+
+class Passage(BaseModel):
+    """A passage or fact; text == source text[start:end]."""
+
+    id: str  # of its source, as "fetch" takes it
+    title: str
+    url: str
+    text: str
+    place: str | None
+    start: int
+    end: int
+    score: float
+    copies: list[Copy]  # other sources that say the same
+
+    @classmethod
+    def of(cls, item: Evidence) -> "Passage":
+        """A piece of evidence as tools return it."""
+        return cls(
+            id=item.source,
+            title=item.title or item.source,
+            url=source_url(item.source, item.metadata),
+            copies=list(item.copies),
+            **item.model_dump(include={"text", "place", "start", "end", "score"}),
+        )
+
+
+class Quotation(BaseModel):
+    """A verbatim piece of the answer, text == source text[start:end]."""
+
+    id: str
+    place: str | None
+    start: int
+    end: int
+    text: str
+    rows: list[list[Cell]]  # of the table that it is a piece of, without the row of headers
+
+
+class AskResult(BaseModel):
+    """An answer; null where the memory does not hold it."""
+
+    answer: str | None
+    short: str | None  # the shortest span that answers
+    kind: AnswerKind
+    abstained: bool
+    shown: Shown  # "answer", or "passage" for sentences that may answer, or "nothing"
+    contradiction: bool  # the quotations contradict each other and nothing decides between them
+    confidence: float | None  # calibrated probability that it is right; null if not calibrated
+    values: list[str]  # all values, if facts answer
+    quotations: list[Quotation]
+    evidence: list[Passage]
+
+
+class SearchResult(BaseModel):
+    """Sources, best first, each with its best passage."""
+
+    results: list[Passage]
+
+
+class FetchResult(BaseModel):
+    """A source; text is its text[start:end], of ``length`` characters in all."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+    start: int
+    end: int
+    length: int
+
+
+class HistoryItem(BaseModel):
+    """A statement and when it held, in ISO 8601; until is null while it holds."""
+
+    id: str
+    text: str
+    since: str
+    until: str | None
+    change: Change | None
+    changed_by: str | None
+    reason: str | None
+
+
+class HistoryResult(BaseModel):
+    """Statements in the order in which they began to hold."""
+
+    statements: list[HistoryItem]
+    total: int
+
+
+class ForgetResult(BaseModel):
+    """How many sources, and slots of theirs, were removed."""
+
+    sources: int
+    slots: int
+
+
+class ListedSource(Source):
+    """A source, with its address."""
+
+    url: str
+
+
+class ListResult(BaseModel):
+    """Sources in the order in which they were added; next is what ``after`` takes."""
+
+    sources: list[ListedSource]
+    next: str | None
+
 
 WRITING = frozenset({"remember", "forget"})
 # Other names that models use for an argument, by its name in a tool.
@@ -125,7 +249,7 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             Field(description="Use the statements that held then: ISO 8601, such as 2026-01-12."),
         ] = None,
         where: _Where = None,
-    ) -> Annotated[CallToolResult, results.AskResult]:
+    ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question from the memory, with verbatim quotations and their sources.
 
         Says so when the memory does not hold the answer.
@@ -134,21 +258,21 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
         )
         places = {item.id: item.place for item in answer.evidence}
-        result = results.AskResult(
+        result = AskResult(
             **answer.model_dump(
                 include={"answer", "short", "kind", "abstained", "shown", "confidence"}
             ),
             contradiction=answer.contradiction,
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[
-                results.Quotation(
+                Quotation(
                     id=one.source,
                     place=places.get(one.evidence),
                     **one.model_dump(include={"start", "end", "text", "rows"}),
                 )
                 for one in answer.quotes
             ],
-            evidence=[results.Passage.of(item) for item in answer.evidence],
+            evidence=[Passage.of(item) for item in answer.evidence],
         )
         return _result(result, answer_text(answer).text)
 
@@ -157,16 +281,16 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         query: Annotated[_Text, Field(description="A question, or any words.")],
         limit: Annotated[int, Field(ge=1, le=100, description="Sources to return.")] = 10,
         where: _Where = None,
-    ) -> Annotated[CallToolResult, results.SearchResult]:
+    ) -> Annotated[CallToolResult, SearchResult]:
         """Find the sources that match a question or any words, each with its best passage.
 
         'fetch' reads one whole.
         """
         found = memory.engine().search(query, limit, namespace=memory.namespace, where=where)
-        hits: dict[str, results.Passage] = {}
+        hits: dict[str, Passage] = {}
         for item in found:
-            hits.setdefault(item.source, results.Passage.of(item))
-        return _result(results.SearchResult(results=list(hits.values())))
+            hits.setdefault(item.source, Passage.of(item))
+        return _result(SearchResult(results=list(hits.values())))
 
     @server.tool(title="Read a source", annotations=_READS)
     def fetch(
@@ -175,11 +299,11 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         length: Annotated[
             int, Field(ge=1, le=_MAX_FETCHED, description="Most characters to return.")
         ] = _MAX_FETCHED,
-    ) -> Annotated[CallToolResult, results.FetchResult]:
+    ) -> Annotated[CallToolResult, FetchResult]:
         """The text of a source by the id that 'search', 'ask' or 'list_sources' gave."""
         document = find_source(memory, _plain_id(id))
         text = document.text[start : start + length]
-        result = results.FetchResult(
+        result = FetchResult(
             id=document.id,
             title=document.title or document.id,
             text=text,
@@ -197,11 +321,11 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             _Text | None, Field(description="Name that the statements are about; all without one.")
         ] = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Latest ones to return.")] = 50,
-    ) -> Annotated[CallToolResult, results.HistoryResult]:
+    ) -> Annotated[CallToolResult, HistoryResult]:
         """What was said about someone or something, when it held, and what changed it."""
         found = memory.engine().history(subject, namespace=memory.namespace)
         shown = [
-            results.HistoryItem(
+            HistoryItem(
                 id=one.source,
                 text=one.text,
                 since=_iso(one.valid_from),
@@ -213,7 +337,7 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
             for one in found[-limit:]
         ]
         lines = [f"{one.since} - {one.until or 'now'}: {one.text}" for one in shown]
-        result = results.HistoryResult(statements=shown, total=len(found))
+        result = HistoryResult(statements=shown, total=len(found))
         return _result(result, "\n".join(lines) or "No statement about it is stored.")
 
     @server.tool(title="List sources", annotations=_READS)
@@ -222,7 +346,7 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         prefix: Annotated[_Text, Field(description="Only ids that begin with this.")] = "",
         after: Annotated[_Text | None, Field(description="Continue after this id.")] = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Sources to return.")] = 100,
-    ) -> Annotated[CallToolResult, results.ListResult]:
+    ) -> Annotated[CallToolResult, ListResult]:
         """What is stored: ids, titles and kinds, in the order in which they were added."""
         sources = memory.engine().sources(memory.namespace)
         # "all" stops behind the source that it looks for.
@@ -231,11 +355,11 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         wanted = (one for one in sources if kind in (None, one.kind) and one.id.startswith(prefix))
         page = list(islice(wanted, limit + 1))
         shown = [
-            results.ListedSource(url=source_url(one.id, one.metadata), **one.model_dump())
+            ListedSource(url=source_url(one.id, one.metadata), **one.model_dump())
             for one in page[:limit]
         ]
         lines = [f"{one.id} ({one.kind}): {one.title}".rstrip(": ") for one in shown]
-        result = results.ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
+        result = ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
         return _result(result, "\n".join(lines) or "Nothing is stored.")
 
     @server.tool(title="Status of the memory", annotations=_READS)
@@ -285,7 +409,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
             _Text | Annotated[list[str], FIRST_ERROR],
             Field(description="Id of the source to remove, or several."),
         ],
-    ) -> Annotated[CallToolResult, results.ForgetResult]:
+    ) -> Annotated[CallToolResult, ForgetResult]:
         """Remove documents, facts or statements by their ids, for good."""
         names = [_plain_id(one) for one in ([id] if isinstance(id, str) else id)]
         if not names:
@@ -295,7 +419,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
             raise InputError("forget: the sources are in several namespaces; forget one at a time")
         slots = memory.engine().forget(*names, namespace=spaces.pop())
         text = f"Forgot {len(names)} source{'s' * (len(names) != 1)} with {slots} slots."
-        return _result(results.ForgetResult(sources=len(names), slots=slots), text)
+        return _result(ForgetResult(sources=len(names), slots=slots), text)
 
 
 def _result(value: BaseModel, text: str | None = None) -> CallToolResult:

@@ -6,14 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar, cast
 
 from memnet.config import AnswerConfig
-from memnet.reader.codes import NamedUnits, named_units
-from memnet.reader.confidence import (
-    STEM_LETTERS,
-    Calibration,
-    Signals,
-    promise_of,
-    signals_of,
-)
+from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, promise_of, signals_of
+from memnet.reader.contrasts import NamedUnits, named_units
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
 from memnet.reader.passages import (

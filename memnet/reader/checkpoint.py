@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
-from memnet.encoders.onnx_file import Shape, onnx_session
-from memnet.encoders.onnx_graph import BertGraph, Weights, quantised
-from memnet.encoders.onnx_model import shipped_weights
+from memnet.encoders.minilm import shipped_weights
+from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session, quantised
 from memnet.encoders.weights import WEIGHTS_SHA256, internal_name, load_tokenizer
 from memnet.errors import ModelError
 from memnet.reader.confidence import FEATURES, PROMISES, Calibration

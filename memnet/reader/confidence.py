@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from memnet.learning.logistic import log_odds, probability_of, weighted
+from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading
 from memnet.text.english import overlapping

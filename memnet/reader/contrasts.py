@@ -1,4 +1,4 @@
-"""What a text says in the place of what a question says: of bay 2, not of bay 3."""
+"""What a text says in the place of what a question says: of bay 2, not of bay 3; of other codes."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -6,13 +6,79 @@ from itertools import product
 from typing import NamedTuple
 
 from memnet.attention.arrays import cosines
-from memnet.reader.codes import shape_of
+from memnet.reader.passages import RankedSlot
 from memnet.reader.rows import TIMES, stem, stems
 from memnet.reader.values import UNIT_NAMES, unit_of
 from memnet.storage.values import Encode
 from memnet.text.english import STOP_WORDS, listed, query_terms, units
 from memnet.text.names import has_digit
 from memnet.text.restated import PREPOSITIONS, are_opposites
+
+# A word with a digit, or capitals before one: "POL-358", "0x8007", "21B", "101", "KX 207".
+_WITH_DIGIT = re.compile(
+    r"(?<![\w.,/-])(?:[A-Z]{1,4} \d{2,6}(?![\w.,/-]*\w)|(?=[\w./-]{0,40}\d)\w[\w./-]{0,40})"
+)
+# What names one thing and nothing else: letters before digits, or five digits.
+_NAMES_ONE = re.compile(r"(?:0x\w|[a-z][a-z./-]*\d[\d./-]*\d|\d{5})", re.IGNORECASE)
+
+
+class NamedUnits(NamedTuple):
+    """The units of some passages that are about the codes of a question."""
+
+    spans: tuple[tuple[tuple[int, int], ...], ...]  # Of each passage
+    missing: bool  # Whether a code that names one thing stands in no passage
+
+    def hold(self, passage: int, start: int, end: int) -> bool:
+        """Whether a piece of a passage is within one of them."""
+        return any(first < end and start < last for first, last in self.spans[passage])
+
+
+def codes_of(text: str) -> frozenset[str]:
+    """The words with a digit of a text, in lower case, without marks at their ends."""
+    return frozenset(match[0].rstrip("./-").casefold() for match in _WITH_DIGIT.finditer(text))
+
+
+def named_units(question: str, passages: Sequence[RankedSlot]) -> NamedUnits | None:
+    """The units about most of the codes of a question; None where codes don't tell units apart.
+
+    A unit is about its own codes, those of the title, and, where it has none of the shape that is
+    asked for, those of the unit before it: a heading, or the sentence that it goes on from.
+    """
+    asked = codes_of(question)
+    if not asked:
+        return None
+    held = [_held(asked, item) for item in passages]
+    counts = [len(about) for of_passage in held for _, about in of_passage]
+    known = frozenset[str]().union(*(about for of_passage in held for _, about in of_passage))
+    missing = any(_NAMES_ONE.match(code) for code in asked - known)
+    most = max(counts, default=0)
+    if not missing and min(counts, default=0) == most:
+        return None
+    return NamedUnits(
+        tuple(
+            tuple(span for span, about in of_passage if len(about) == most) for of_passage in held
+        ),
+        missing,
+    )
+
+
+def _held(asked: frozenset[str], item: RankedSlot) -> list[tuple[tuple[int, int], frozenset[str]]]:
+    """The span of each unit of a passage, and the codes of a question that it is about."""
+    text, title = item.slot.text, asked & codes_of(item.slot.title)
+    shapes = frozenset(map(shape_of, asked))
+    found, about = [], frozenset[str]()
+    for unit in units(text):
+        own = codes_of(text[unit.start : unit.end])
+        if any(shape_of(code) in shapes for code in own):
+            about = asked & own
+        found.append(((unit.start, unit.end), about | title))
+    return found
+
+
+def shape_of(code: str) -> str:
+    """Its letters and digits by kind: "aaa-999" of "pol-358"."""
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", code))
+
 
 _TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
 _ARTICLES = frozenset("a an the my our your his her its their".split())
@@ -36,6 +102,31 @@ class _Word(NamedTuple):
     link: str  # Prepositions, marks and "the" between it and the content word before
     helped: bool  # Whether "is", "was" and the like stand there, too
     name: bool
+
+
+class _Pair(NamedTuple):
+    """A word of a question and one of a sentence that stand in one place."""
+
+    asked: _Word
+    said: _Word
+    link: str  # What both stand behind; "many" of what is counted
+    alike: float  # Cosine below which they differ; 0.0 where vectors don't tell
+
+    @property
+    def numbers(self) -> int:
+        """How many of them are numbers."""
+        return has_digit(self.asked.text) + has_digit(self.said.text)
+
+    def excludes(self, numbers_alone: bool) -> bool:
+        """Whether the words exclude each other, whatever they mean."""
+        texts = (self.asked.text.casefold(), self.said.text.casefold())
+        if self.numbers or numbers_alone:
+            return self.numbers == 2 and shape_of(self.asked.text) == shape_of(self.said.text)
+        # One place may be in another.
+        elsewhere = self.link[:2] not in ("in", "at", "ne", "fr", "to")
+        names = self.asked.name and self.said.text[0].isupper() and elsewhere
+        same_kind = any(times.issuperset(map(stem, texts)) for times in TIMES)
+        return names or same_kind or max(map(len, texts)) == 1 or are_opposites(*texts)
 
 
 def _words(text: str) -> list[_Word]:
@@ -84,28 +175,25 @@ def says_of_another(
     alone = bool(absent) and absent[-1] - absent[0] < min(_MOST_ABSENT, len(asked) - 1)
     compared: list[tuple[list[str], float]] = []
     for sentence in said if len(said) <= _MOST_SENTENCES else []:
-        pairs = list(_aligned(asked, sentence, around, events))
         first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
-        others = [one.text for one in (first, *sentence[1:])]
-        if alone and (asked[absent[0]].link[-3:] == "the" or asked[absent[0]].name):
-            after = asked[absent[-1] + 1 :][:1]
-            noun = asked[absent[0]].name or events  # not "the security deposit"
-            if not after or (after[0].link[:2] != "of" and (noun or after[0].link)):
-                pairs.append((asked[absent[0]], first, "", _ALIKE_SUBJECTS))
-        for one, found, link, alike in pairs:
-            other = found if found.stem else first
-            numbers = has_digit(one.text) + has_digit(other.text)
-            answers = other.stem in given and not numbers and link != "many"
-            if answers or one.stem in known or not other.stem or other.stem in own:
+        pairs = list(_aligned(asked, sentence, around, events))
+        if alone and _may_be_subject(asked, absent, events):
+            pairs.append(_Pair(asked[absent[0]], first, "", _ALIKE_SUBJECTS))
+        for pair in pairs:
+            if not pair.said.stem:
+                pair = pair._replace(said=first)
+            answers = pair.said.stem in given and not pair.numbers and pair.link != "many"
+            if answers or pair.asked.stem in known or pair.said.stem in own | {""}:
                 continue
-            named = one.name and alike == _ALIKE_SUBJECTS
-            if numbers or (len(sentence) > _MOST_WORDS and not named):
-                if numbers == 2 and shape_of(one.text) == shape_of(other.text):
-                    return True
-            elif _exclude(one, other, link):
+            named = pair.asked.name and pair.alike == _ALIKE_SUBJECTS
+            is_long = len(sentence) > _MOST_WORDS and not named
+            if pair.excludes(numbers_alone=is_long):
                 return True
-            elif alone and alike and not one.name and one.stem not in _ASKING:
-                compared.append(([other.text] if alike == _ALIKE_VERBS else others, alike))
+            may_differ = pair.alike and not pair.asked.name and pair.asked.stem not in _ASKING
+            if alone and may_differ and not pair.numbers and not is_long:
+                others = [first.text, *(one.text for one in sentence[1:])]
+                verbs = pair.alike == _ALIKE_VERBS
+                compared.append(([pair.said.text] if verbs else others, pair.alike))
     return any(differ(encode, [asked[n].text for n in absent], *one) for one in compared)
 
 
@@ -132,35 +220,32 @@ def is_opposed(question: str, text: str) -> bool:
     return opposed or gives_other_measure(question, text)
 
 
+def _may_be_subject(asked: Sequence[_Word], absent: Sequence[int], events: bool) -> bool:
+    """Whether absent words, which stand together, name what something is asked of."""
+    one, after = asked[absent[0]], asked[absent[-1] + 1 :][:1]
+    if not one.name and one.link[-3:] != "the":
+        return False
+    noun = one.name or events  # not "the security deposit"
+    return not after or (after[0].link[:2] != "of" and (noun or bool(after[0].link)))
+
+
 def _aligned(
     asked: Sequence[_Word], said: Sequence[_Word], around: Collection[str], events: bool
-) -> Iterator[tuple[_Word, _Word, str, float]]:
-    """Words of a question and a sentence in one place, their link, and how alike they have to be.
-
-    A pronoun stands for what its context names. Where 0.0 is given vectors don't tell.
-    """
+) -> Iterator[_Pair]:
+    """Words of a question and a sentence in one place; a pronoun is one of what is ``around``."""
     for (i, one), (j, other) in product(enumerate(asked), enumerate(said)):
         numbers = has_digit(one.text) and has_digit(other.text)
         same_link = one.link == other.link
         if same_link and (one.link[:3] == "for" or (numbers and one.link[:2] in ("in", "on"))):
-            yield one, other, one.link, _ALIKE
+            yield _Pair(one, other, one.link, _ALIKE)
         counted = one.text == "many" and has_digit(other.text)
         counted = counted and unit_of(asked[i + 1].text if asked[i + 1 :] else "") not in UNIT_NAMES
         if one.stem != other.stem and not counted and (other.stem or one.stem not in around):
             continue
         if i and j and same_link:
-            yield asked[i - 1], said[j - 1], one.link, 0.0 if one.link else _ALIKE
+            yield _Pair(asked[i - 1], said[j - 1], one.link, 0.0 if one.link else _ALIKE)
         if i + 1 < len(asked) and j + 1 < len(said) and asked[i + 1].link == said[j + 1].link:
             one, other = asked[i + 1], said[j + 1]
             verbs = events and other.helped and {one.text[-1], other.text[-1]} <= {*"dnt"}
             alike = _ALIKE if counted or one.link else _ALIKE_VERBS if verbs else 0.0
-            yield one, other, "many" if counted else one.link, alike
-
-
-def _exclude(one: _Word, other: _Word, link: str) -> bool:
-    """Whether words in one place exclude each other, whatever they mean."""
-    texts = (one.text.casefold(), other.text.casefold())
-    elsewhere = link[:2] not in ("in", "at", "ne", "fr", "to")  # one place may be in another
-    names = one.name and other.text[0].isupper() and elsewhere
-    same_kind = any(times.issuperset(map(stem, texts)) for times in TIMES)
-    return names or same_kind or max(map(len, texts)) == 1 or are_opposites(*texts)
+            yield _Pair(one, other, "many" if counted else one.link, alike)

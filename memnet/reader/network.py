@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.checkpoints.torch_modules import arrays_of, tensors_of
 from memnet.encoders.bert import BertNetwork, bert_tensors
 from memnet.encoders.onnx_graph import dequantised
 from memnet.encoders.weights import internal_name, published_weights
+from memnet.learning.loop import arrays_of, tensors_of
 from memnet.reader.checkpoint import EMBEDDINGS, READER, NetworkKind, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
 
@@ -122,7 +122,7 @@ def _unit_loss(relevance: Tensor, units: Sequence[tuple[int, int, bool]]) -> Ten
 def new_span_network(dropout: float) -> SpanNetwork:
     """An untrained reader: the encoder's pretrained layers with new pointers."""
     network = SpanNetwork(dropout)
-    network.encoder.load_state_dict(_encoder_tensors())
+    network.encoder.load_state_dict(bert_tensors(published_weights()))
     return network
 
 
@@ -141,7 +141,7 @@ def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -
     embeddings = [internal_name(name) for name in EMBEDDINGS]
     state = {
         f"encoder.{name}": tensor
-        for name, tensor in _encoder_tensors().items()
+        for name, tensor in bert_tensors(published_weights()).items()
         if name.startswith(tuple(embeddings))
     }
     for name, tensor in tensors_of(dequantised(load_weights(folder, kind))).items():
@@ -151,7 +151,3 @@ def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -
         network = make()
     network.load_state_dict(state, assign=True)
     return network
-
-
-def _encoder_tensors() -> dict[str, Tensor]:
-    return bert_tensors(published_weights())

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memnet.reader.borders import with_borders
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Span
+from memnet.reader.values import with_borders
 from memnet.storage import Slot
 from memnet.text.citations import place_in_time, place_of
 from memnet.text.english import query_terms, sentences, units

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memnet.reader.codes import NamedUnits
 from memnet.reader.confidence import STEM_LETTERS
+from memnet.reader.contrasts import NamedUnits
 from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
 from memnet.reader.spans import Reading, ReadWord

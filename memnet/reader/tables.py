@@ -12,10 +12,10 @@ from decimal import Decimal
 from itertools import groupby, product
 from typing import NamedTuple, cast
 
-from memnet.learning.logistic import probability_of, weighted
+from memnet.attention.arrays import probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
-from memnet.reader.codes import shape_of
 from memnet.reader.computed import Computed, compute, headers_of, operation_of
+from memnet.reader.contrasts import shape_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.rows import (
@@ -100,7 +100,7 @@ def read_cells(
     question: str,
     terms: Mapping[str, float],
     passages: Sequence[RankedSlot],
-    passages_of: Callable[[Slot, int], Sequence[Slot]],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Prediction:
     """What a question asks of a table; nothing where no row or no column stands out.
 
@@ -108,7 +108,7 @@ def read_cells(
         question: which a cell answers, or something that is computed from several.
         terms: its words that the memory has, with weights that sum to one.
         passages: that may hold rows, best first.
-        passages_of: the passages of a slot's source, in their order: at most as many as are given.
+        passages_of: by source and namespace the passages, in their order: at most so many.
     """
     asked = _asked(question, terms)
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
@@ -182,14 +182,14 @@ def _verdict(asked: _Asked, rows: Sequence[Row]) -> Computed | None:
 def _computed(
     question: str,
     passages: Sequence[RankedSlot],
-    passages_of: Callable[[Slot, int], Sequence[Slot]],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
     tables: list[Table] = []
     own = {item.slot.id: item for item in passages}
     sources = {(item.slot.source, item.slot.namespace): item for item in reversed(passages)}
     for item in sources.values():
-        slots = passages_of(item.slot, _MOST_SLOTS + 1)
+        slots = passages_of(item.slot.source, item.slot.namespace, _MOST_SLOTS + 1)
         if len(slots) <= _MOST_SLOTS:  # never from a part
             tables += tables_of(own.get(one.id) or replace(item, slot=one) for one in slots)
     return compute(question, tables)

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from memnet.engine import Engine
-from memnet.facts.linking import link
+from memnet.facts.model import link
 from memnet.server.errors import describe, error_body
-from memnet.server.metrics import Metrics
 from memnet.server.values import (
     AskRequest,
     FactEdge,
@@ -26,7 +25,7 @@ from memnet.server.values import (
     UndoRequest,
     json_response,
 )
-from memnet.server.work import Work
+from memnet.server.work import Metrics, Work
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.text.checks import check_namespace, check_text
 from memnet.text.follow_ups import answer_after

@@ -20,9 +20,9 @@ import pypdfium2.raw as raw
 from numpy.typing import NDArray
 from PIL import Image
 
+from memnet.loaders.formats import reads_pictures
 from memnet.loaders.pdf.scans import Box, read_scan, scan_words
 from memnet.loaders.pictures import as_pdf
-from memnet.loaders.signatures import reads_pictures
 from memnet.runtime.process import limit_process, own_streams
 
 _WORD = re.compile(r"\S+")

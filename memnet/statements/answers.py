@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import softmax
-from memnet.encoders import Encoder
+from memnet.encoders.protocol import Encoder
 from memnet.reader.answers import asks_whether
 from memnet.statements.asked import decided, with_instead, without_others
 from memnet.statements.judge import columns_of

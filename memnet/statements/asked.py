@@ -7,15 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.codes import codes_of
+from memnet.reader.contrasts import codes_of
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
-from memnet.statements.things import (
-    INSTEAD,
-    denies_another,
-    has_hour,
-    is_of_another,
-    stems_of,
-)
+from memnet.statements.things import INSTEAD, denies_another, has_hour, is_of_another, stems_of
 from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time

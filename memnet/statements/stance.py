@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import sigmoid
+from memnet.attention.arrays import log_odds, sigmoid
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
-from memnet.learning.logistic import log_odds
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode

@@ -289,10 +289,6 @@ class Usage(NamedTuple):
         """The usage at a later time, if it halves every ``half_life`` seconds."""
         return self.usage * math.pow(0.5, max(0.0, at - self.used) / half_life)
 
-    def share_left(self, amount: float, given: float, half_life: float) -> float:
-        """What is left in ``usage`` of an amount that was added at an earlier time."""
-        return amount * math.pow(0.5, max(0.0, self.used - given) / half_life)
-
 
 class NewVector(NamedTuple):
     """A vector to store."""
@@ -412,7 +408,7 @@ class Scope:
                 f"where has {len(where):,} conditions, the limit is {_MAX_CONDITIONS}; ask for less"
             )
         for key, wanted in where.items():
-            if not _is_key(key):
+            if not (_is_text(key) and all(key.split(".")) and key.count(".") < _MAX_DEPTH):
                 raise InputError(
                     f"where has the key {reprlib.repr(key)}; expected a name, or up to "
                     f"{_MAX_DEPTH} names joined by dots"
@@ -498,10 +494,6 @@ def _is_number(value: Any) -> bool:
 
 def _is_value(value: Any) -> bool:
     return value is None or isinstance(value, bool) or _is_number(value) or _is_text(value)
-
-
-def _is_key(key: Any) -> bool:
-    return _is_text(key) and all(key.split(".")) and key.count(".") < _MAX_DEPTH
 
 
 def _is_condition(wanted: Any) -> bool:

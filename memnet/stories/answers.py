@@ -17,8 +17,7 @@ from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, pars
 from memnet.io import open_file, read_text
 from memnet.learning.evaluation import f1, percentiles
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.network import StoryNetwork
-from memnet.stories.words import StoryWords, tokenize, tokenize_story
+from memnet.stories.network import StoryNetwork, StoryWords, tokenize, tokenize_story
 from memnet.text.english import sentences
 from memnet.types import Alignment, Answer, Candidate, Evaluation, Evidence, Hop, SlotWeight
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
-from memnet.storage.words import WORD, words_of
+from memnet.storage.lexical import WORD, words_of
 
 
 def word_lists(name: str) -> Iterator[tuple[str, list[str]]]:

@@ -37,10 +37,6 @@ _CHARACTERS = string.ascii_lowercase + string.digits + " "
 _OTHERS = re.compile(r"[^\x00-\x7f]+")  # Few letters of most texts
 
 
-def _without_accents(found: re.Match[str]) -> str:
-    return "".join(letter for letter in found[0] if not unicodedata.combining(letter))
-
-
 def normalise(name: str) -> str:
     """Normalise a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
@@ -50,7 +46,10 @@ def normalise(name: str) -> str:
             return folded.strip(" ")
     else:
         decomposed = unicodedata.normalize("NFKD", folded).casefold()
-        folded = _OTHERS.sub(_without_accents, decomposed)
+        folded = _OTHERS.sub(
+            lambda some: "".join(one for one in some[0] if not unicodedata.combining(one)),
+            decomposed,
+        )
     return " ".join(_LETTERS.findall(folded))
 
 

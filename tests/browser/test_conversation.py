@@ -341,19 +341,18 @@ def test_markdown_has_form_and_no_markup(
         assert one.locator(f"#sources-list :is({hostile}), article :is({hostile})").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (640, 400)])
-def test_a_conversation_fits_a_phone_and_twice_the_size(
-    boats: Engine, open_page: Open, scheme: str, width: int, height: int
-) -> None:
+def test_a_conversation_fits_a_phone_and_twice_the_size(boats: Engine, open_page: Open) -> None:
     boats.tell("Ann lives in Rome.")
-    page = open_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = open_page(viewport={"width": 390, "height": 844})
     ask(page, _DOVE)
     ask(page, "And the Swift?")
     page.click("#turn-2 .how > summary")
     page.click("#turn-2 .behind > summary")
-    assert no_sideways_scroll(page)
-    assert violations(page) == []
+    for scheme, width, height in (("light", 390, 844), ("dark", 640, 400)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": height})
+        assert no_sideways_scroll(page)
+        assert violations(page) == []
     page.click("#turn-2 .evidence > button")
     page.wait_for_selector("#reader .reading-text")
     assert violations(page) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.encoders.weights import model_folder
 
 FOLDER = Path(__file__).parent

@@ -138,10 +138,15 @@ def _state_of_the_process() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("name", _TRAININGS)
+# The other trainings are tried in tests/nightly.
+@pytest.mark.parametrize("name", ["text", "babi", "confidence"])
 def test_a_training_reports_and_leaves_the_process_as_it_was(
     name: str, engine: Engine, tmp_path: Path
 ) -> None:
+    reports_and_leaves_all(name, engine, tmp_path)
+
+
+def reports_and_leaves_all(name: str, engine: Engine, tmp_path: Path) -> None:
     before = _state_of_the_process()
     threads: set[int] = set()
     said: list[TrainingProgress] = []
@@ -216,10 +221,13 @@ def _lines(path: Path, objects: list[Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("preset", ["facts", "text", "babi", "reader"])
 def test_every_command_shows_its_progress_in_a_log(
-    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shows_progress("babi", tmp_path, monkeypatch)
+
+
+def shows_progress(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_command, "_INTERVAL", 0.0)
     store = ["--store", str(tmp_path / "store")]
     facts = tmp_path / "facts.tsv"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.chats import stance_examples
 from memnet import Answer, Document, Engine, Message, ModelError
 from memnet.checkpoints import save_checkpoint
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.spans import Passage, Reading

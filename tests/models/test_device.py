@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memnet import Config, Engine
 from memnet.cli.main import run
 from memnet.config import IndexConfig, StoreConfig
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
 from memnet.runtime import device

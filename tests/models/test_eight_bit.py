@@ -8,9 +8,8 @@ import torch
 from safetensors.numpy import load_file
 
 from memnet.checkpoints import SHIPPED
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders.minilm import MiniLMEncoder, OnnxEncoder, encoder_model, shipped_weights
 from memnet.encoders.onnx_graph import dequantised
-from memnet.encoders.onnx_model import OnnxEncoder, encoder_model, shipped_weights
 from memnet.encoders.weights import is_network_tensor, load_tokenizer, published_weights
 from memnet.reader.checkpoint import EMBEDDINGS, OnnxSpanNetwork, load_weights, span_model
 from memnet.reader.loading import load_reader
@@ -102,7 +101,7 @@ def reading_packs() -> list[Pack]:
     ]
     packer = Packer(load_tokenizer(), 384)
     packs = []
-    for number in range(50):
+    for number in range(24):
         chosen = [texts[(number + step) % len(texts)] for step in (0, 7, 19)]
         words = sorted(set(chosen[number % 3].split()), key=lambda word: (len(word), word))
         question = f"{('What', 'Who', 'When', 'Where')[number % 4]} is {words[-1 - number % 3]}?"
@@ -144,7 +143,7 @@ def test_a_reader_points_at_the_same_spans_as_torch() -> None:
         start, end, _ = best_spans(found.start[0], found.end[0], inside, 20, 1)[0]
         lost.append(best - float(expected.start[0, start] + expected.end[0, end]))
     # Of spans that are about as likely, either may come first.
-    assert sum(nats < 0.05 for nats in lost) >= 45
+    assert sum(nats < 0.05 for nats in lost) >= 21
     assert max(lost) < 1.5
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine
 from memnet.checkpoints import SHIPPED
-from memnet.encoders import MENTION, MiniLMEncoder, minilm, onnx_model, token_encoder, weights
+from memnet.encoders import minilm, weights
 from memnet.encoders.bert import BertNetwork
-from memnet.encoders.onnx_model import MINILM
+from memnet.encoders.minilm import MINILM, MiniLMEncoder
+from memnet.encoders.protocol import MENTION, token_encoder
 from memnet.encoders.weights import published_weights
 from memnet.errors import EncoderError, ModelError
 from memnet.storage.values import UNIT_WIDTH
@@ -122,10 +123,9 @@ def test_damaged_files_that_ship_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     shutil.copytree(SHIPPED / MINILM, tmp_path / MINILM)
-    for module in (onnx_model, weights):
+    for module in (minilm, weights):
         monkeypatch.setattr(module, "SHIPPED", tmp_path)
-    monkeypatch.setattr(onnx_model, "shipped_weights", onnx_model.shipped_weights.__wrapped__)
-    monkeypatch.setattr(minilm, "shipped_weights", onnx_model.shipped_weights)
+    monkeypatch.setattr(minilm, "shipped_weights", minilm.shipped_weights.__wrapped__)
     (file,) = (tmp_path / MINILM).glob(name)
     with file.open("r+b") as opened:
         opened.seek(1000)

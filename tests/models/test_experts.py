@@ -17,11 +17,11 @@ from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController, save_text_model
 from memnet.errors import StoreError
-from memnet.experts import EXPERTS
 from memnet.experts.answers import MIN_WEIGHT, ExpertAnswers, Routed
+from memnet.experts.gate import EXPERTS
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.learner import new_fact_model, save_fact_model
 from memnet.facts.model import AnswerRule
+from memnet.facts.training import new_fact_model, save_fact_model
 from memnet.storage import EVERYWHERE
 from memnet.training import train_text
 from memnet.types import Candidate

@@ -17,20 +17,18 @@ from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.learner import new_fact_model, save_fact_model
-from memnet.facts.linking import LinkedQuestion, Mention
-from memnet.facts.model import AnswerRule, FactModel, fact_model_of
+from memnet.facts.model import AnswerRule, FactModel, LinkedQuestion, Mention, fact_model_of
+from memnet.facts.training import new_fact_model, save_fact_model
 from memnet.learning.evaluation import Question, evaluate, read_questions
 from memnet.training import train_facts
+from tests import session
 from tests.conftest import Memnet
 
 FERRIES = Path(__file__).parents[2] / "examples" / "ferries"
 
 
-@pytest.fixture(scope="module")
-def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _trained(folder: Path) -> None:
     """A store of the example's facts and a model trained on its questions."""
-    folder = tmp_path_factory.mktemp("ferries")
     with Engine.open(folder / "store", create=True) as engine:
         engine.ingest(FERRIES / "facts.tsv")
         report = train_facts(
@@ -45,7 +43,12 @@ def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert report.hop_accuracy is not None
     assert report.hop_accuracy > 0.93
     assert (report.no_name, report.no_answer) == (0, 0)
-    return folder
+
+
+@pytest.fixture(scope="session")
+def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = session.made_once("ferries", _trained)
+    return shutil.copytree(made, tmp_path_factory.mktemp("ferries") / "copy")
 
 
 @pytest.fixture

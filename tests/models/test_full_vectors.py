@@ -25,8 +25,7 @@ from memnet.documents.candidates import SlotFeature, nearest_to_cutoff, rescore
 from memnet.documents.controller import TextController
 from memnet.documents.hops import read_in_hops
 from memnet.documents.question import FullVectors, Question
-from memnet.encoders import MiniLMEncoder
-from memnet.encoders.minilm import STATIC
+from memnet.encoders.minilm import STATIC, MiniLMEncoder
 from memnet.errors import StoreError
 from memnet.experts.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings

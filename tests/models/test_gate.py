@@ -12,8 +12,8 @@ from memnet.attention.arrays import top_k_softmax
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.errors import ModelError
-from memnet.experts import EXPERTS
 from memnet.experts.gate import (
+    EXPERTS,
     FEATURES,
     GATE,
     KINDS,

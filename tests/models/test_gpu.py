@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from memnet import Config, Engine
-from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.encoders.bert import BertNetwork
+from memnet.encoders.minilm import MiniLMEncoder
+from memnet.encoders.protocol import MENTION
 from memnet.reader.loading import LazyReader
 from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from memnet import Document, Engine
 from memnet.cli.main import memnet as group
-from memnet.encoders import MENTION, TwoSidedEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder
+from memnet.encoders.protocol import MENTION, TwoSidedEncoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import DependencyError, EncoderError, EncoderMismatchError, ModelError
 from memnet.reader.spans import Passage

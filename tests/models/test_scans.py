@@ -1,6 +1,7 @@
 """Text in pictures: scans and photographs are read, asked about, and their words marked."""
 
 import io
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,10 +11,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from memnet import Engine
 from memnet.errors import InputError
+from memnet.loaders.formats import reads_pictures
 from memnet.loaders.pdf import scans
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, LoadLimits
-from memnet.loaders.signatures import reads_pictures
+from tests import session
 from tests.conftest import EXAMPLES
 from tests.serving import serving
 from tests.unit.loaders import parsed
@@ -43,8 +45,18 @@ def saved(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     return file.getvalue()
 
 
+def _read(folder: Path) -> None:
+    """What is read of the example's scans, as it is kept."""
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scans, "_FOLDER", folder)
+        for path in _FOLDER.iterdir():
+            parsed.read(path.name, path.read_bytes())
+
+
 @pytest.fixture
-def memory(toy_engine: Engine) -> Engine:
+def memory(toy_engine: Engine, cache: Path) -> Engine:
+    shutil.copytree(session.made_once("scans", _read), cache)
     toy_engine.ingest(_FOLDER)
     return toy_engine
 
@@ -59,7 +71,8 @@ def test_an_invoice_and_a_notice_are_read(memory: Engine) -> None:
     assert notice.title == "Fenna Public Baths"
 
 
-def test_they_answer_questions(tmp_path: Path) -> None:
+def test_they_answer_questions(tmp_path: Path, cache: Path) -> None:
+    shutil.copytree(session.made_once("scans", _read), cache)
     with Engine.open(tmp_path / "memory", create=True) as memory:
         memory.ingest(_FOLDER)
         for question, answer, file in (

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from memnet import Engine
-from memnet.server.pdf import page_spans
 from memnet.server.pdf_child import find_words, words
+from memnet.server.sources import page_spans
 from tests.serving import serving
 from tests.unit.test_server import error_of
 

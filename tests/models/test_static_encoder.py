@@ -14,8 +14,8 @@ from memnet.checkpoints import SHIPPED, load_checkpoint
 from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, rescore
 from memnet.documents.question import FullVectors, Question, RecentVectors
-from memnet.encoders import MiniLMEncoder, QuickEncoder, StaticEncoder
-from memnet.encoders.minilm import STATIC
+from memnet.encoders.minilm import STATIC, MiniLMEncoder, StaticEncoder
+from memnet.encoders.protocol import QuickEncoder
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.registry import load_static_encoder

@@ -7,8 +7,7 @@ from memnet import Document, Engine
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
 from memnet.stories.answers import answer_story, evaluate_stories
-from memnet.stories.network import load_story_model
-from memnet.stories.words import tokenize_story
+from memnet.stories.network import load_story_model, tokenize_story
 from tests.conftest import Memnet
 
 STORY = """1 Mary moved to the bathroom.

@@ -33,23 +33,19 @@ def test_a_reader_is_trained_among_what_the_store_finds(
     assert shown.startswith("Best score on dev examples ")
     assert shown.endswith(f" %; the reader is in {out}.\n")
     assert "loss " in err
-    again = tmp_path / "again"
-    given = ("--start", out, "--passes", 1, "--json", "--out", again)
-    result = json.loads(memnet("train", "reader", *files, *given)[0])
-    assert result.keys() == {"before", "dev", "reader", "saved"}
-    assert 0 <= result["dev"] <= 1
-    assert (again / "reader.json").exists() == result["saved"]  # only where it is better
     assert json.loads((out / "reader.json").read_text())["trained"]["examples"] == [2, 4]
 
 
 def test_confidence_is_learned_for_a_copy_of_the_reader(
     store: str, tmp_path: Path, memnet: Memnet
 ) -> None:
-    questions = EXAMPLES / "questions.jsonl"
+    questions = tmp_path / "questions.jsonl"
+    lines = (EXAMPLES / "questions.jsonl").read_text().splitlines()[:24]
+    questions.write_text("\n".join(lines))
     files = ("--train", questions, "--store", store)
     shown, _ = memnet("train", "confidence", *files, "--out", tmp_path / "reader")
     # Those that facts answer are left out.
-    assert 30 < int(shown.split()[0]) < len(questions.read_text().splitlines())
+    assert 12 < int(shown.split()[0]) < len(lines)
     assert "calibration error" in shown
     assert load_calibration(tmp_path / "reader") is not None
     question = "In which town was the builder of the Orre Light born?"

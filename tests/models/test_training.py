@@ -12,10 +12,8 @@ from memnet.learning import TrainingProgress
 from memnet.learning.loop import EpochReport, TrainingConfig
 from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.model import StoryIds
-from memnet.stories.network import load_story_model
-from memnet.stories.training import support_loss, train_stories
-from memnet.stories.training_data import StoryExample, read_story_data
-from memnet.stories.words import StoryModelConfig
+from memnet.stories.network import StoryModelConfig, load_story_model
+from memnet.stories.training import StoryExample, read_story_data, support_loss, train_stories
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

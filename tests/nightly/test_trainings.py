@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,26 +17,77 @@ from memnet import Engine
 from memnet.checkpoints import load_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController
+from memnet.encoders.weights import load_tokenizer
 from memnet.errors import ModelError
 from memnet.experts.registry import load_model
-from memnet.learning.evaluation import read_questions
+from memnet.learning.evaluation import area_under_roc, read_questions
 from memnet.learning.loop import EpochReport, TrainingConfig
-from memnet.reader.network import load_span_network, new_span_network, save_span_network
+from memnet.reader.network import (
+    load_span_network,
+    new_span_network,
+    save_span_network,
+    score_packs,
+)
+from memnet.reader.spans import ExtractiveReader, Packer, Passage
 from memnet.reader.training import train as reader_training
-from memnet.stories.training import train_stories
-from memnet.stories.training_data import read_story_data
+from memnet.stories.training import read_story_data, train_stories
 from memnet.training import FactReport, ReaderReport, train_facts, train_reader, train_text
 from tests.models.test_all_trainings import _built as built
 from tests.models.test_all_trainings import _story_files as story_files
-from tests.models.test_all_trainings import ships_in
+from tests.models.test_all_trainings import reports_and_leaves_all, ships_in, shows_progress
 from tests.models.test_fact_model import FERRIES
-from tests.models.test_reader_training import SEED, _right_and_told_apart, train_small
 from tests.models.test_reader_training import _examples as reader_examples
 from tests.models.test_text_training import _documents as documents
 from tests.models.test_text_training import _questions as questions
 from tests.models.test_training import CONFIG, _written
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+class Learned(NamedTuple):
+    folder: Path
+    best: float
+    reports: list[EpochReport]
+
+
+SEED = 0
+
+
+def train_small(folder: Path) -> Learned:
+    """A reader trained on the examples, with enough updates to learn them from any seed.
+
+    The product's settings suit thousands of examples: six of them would fill one batch, and
+    training would end long before the learning rate has risen.
+    """
+    examples, reports = reader_examples(), list[EpochReport]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader_training, "_BATCH_TOKENS", 60)
+        patch.setattr(reader_training, "_WARM_UP", 20)
+        best = train_reader(
+            examples, examples, folder, passes=10, on_epoch=reports.append, threads=1, seed=SEED
+        )
+    assert (best.before, best.saved) == (None, True)
+    return Learned(folder, best.dev, reports)
+
+
+def _right_and_told_apart(folder: Path) -> tuple[float, float]:
+    """The share of right answers among a kept reader's best spans, and the AUROC of answerable."""
+    # In full precision: what it learned, whatever the processor.
+    network = load_span_network(folder).eval()
+    packer = Packer(load_tokenizer(), 384)
+    reader = ExtractiveReader(score_packs(network), packer)
+    right: list[bool] = []
+    answerable: list[float] = []
+    for example in reader_examples():
+        [passage] = example.passages
+        reading = reader.read(example.question, [Passage(passage.title, passage.text)])
+        answerable.append(reading.answerable)
+        if example.answers:
+            span = reading.spans[0]
+            right.append(passage.text[span.start : span.end] == example.answers[0])
+    told = area_under_roc(answerable, [bool(example.answers) for example in reader_examples()])
+    assert told is not None
+    return sum(right) / len(right), told
 
 
 @pytest.fixture
@@ -162,6 +214,21 @@ def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) 
     assert not np.array_equal(models[0], models[2])
 
 
+def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
+    learned = train_small(tmp_path)
+    first, last = learned.reports[0], learned.reports[-1]
+    assert last.loss < first.loss / 2
+    assert learned.best == 1 - min(report.error for report in learned.reports)
+    assert learned.best == 1 > 1 - first.error
+    right, told = _right_and_told_apart(learned.folder)
+    assert right == 1
+    # Weights are kept in eight bits, of the first epoch that told all nine pairs apart: rounding
+    # may turn the closest pair round.
+    assert told >= 8 / 9
+    notes = json.loads((learned.folder / "reader.json").read_text())["trained"]
+    assert (notes["seed"], notes["examples"]) == (SEED, [6, 0])
+
+
 def test_the_mean_with_the_start_is_kept_where_it_is_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,3 +311,17 @@ def test_a_stopped_run_on_facts_goes_on_to_the_same_model(tmp_path: Path) -> Non
     assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(
         path.name for path in (tmp_path / "whole").iterdir()
     )
+
+
+@pytest.mark.parametrize("name", ["facts", "reader"])
+def test_a_training_reports_and_leaves_the_process_as_it_was(
+    name: str, ships: Engine, tmp_path: Path
+) -> None:
+    reports_and_leaves_all(name, ships, tmp_path)
+
+
+@pytest.mark.parametrize("preset", ["facts", "text", "reader"])
+def test_every_command_shows_its_progress_in_a_log(
+    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shows_progress(preset, tmp_path, monkeypatch)

@@ -118,9 +118,10 @@ def _asked(memory: Engine) -> list[Any]:
 def _stored(memory: Engine) -> list[Any]:
     store = memory.store
     ids = store.passage_ids().tolist()
+    names = dict(store.connection.rows("SELECT id, name FROM symbol"))
     facts = store.facts.subjects(["orre light", "ann thale", "kestle", "nobody"])
     followed = store.facts.follow(store.facts.outgoing(facts.values())[:, :2].tolist())
-    objects = store.symbol_names(followed[:, 1].tolist())
+    objects = [names[symbol] for symbol in followed[:, 1].tolist()]
     return [
         [one.model_dump() for one in memory.sources()],
         [memory.get(one.id, one.namespace) for one in memory.sources()],

@@ -13,10 +13,10 @@ pytest.importorskip("psycopg")
 
 from memnet.errors import StoreError
 from memnet.storage import Scope
+from memnet.storage.lexical import TOKENIZER, is_beginning, spaced
 from memnet.storage.place import Address
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.values import EVERYWHERE, VectorData
-from memnet.storage.words import TOKENIZER, is_beginning, spaced
 from tests.postgres_server import Schema
 
 NOBODY = np.empty(0, np.int64)

@@ -14,7 +14,7 @@ import pytest
 
 from memnet import Engine
 from memnet.cli import options
-from memnet.cli.settings import store_path
+from memnet.cli.options import store_path
 from tests.conftest import Memnet
 from tests.waiting import completed, without_coverage
 

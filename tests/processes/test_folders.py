@@ -9,8 +9,7 @@ import pytest
 from memnet import Engine
 from memnet.errors import InputError, Problem
 from memnet.ingest.selection import Exclusions, files_below
-from memnet.loaders.formats import FORMATS
-from memnet.loaders.signatures import UNKNOWN, skip_reason
+from memnet.loaders.formats import FORMATS, UNKNOWN, skip_reason
 
 _GIT = shutil.which("git") or ""
 _FILES = """

@@ -2,13 +2,11 @@ import importlib
 import sys
 from pathlib import Path
 
-import pytest
-
 import memnet
 from memnet import errors, training, types
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.learner import new_fact_model, save_fact_model
 from memnet.facts.model import AnswerRule
+from memnet.facts.training import new_fact_model, save_fact_model
 from tests.waiting import completed
 
 
@@ -51,25 +49,21 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 _COMMAND = [sys.executable, "-m", "tests.without_torch"]
 
 
-@pytest.mark.parametrize("torch", ["hidden", "installed"])
-def test_answers_need_no_torch(tmp_path: Path, torch: str) -> None:
+def test_answers_need_no_torch(tmp_path: Path) -> None:
     store = ["--store", str(tmp_path / "store")]
 
     def command(*arguments: str) -> str:
-        return completed([*_COMMAND, torch, *arguments, *store]).stdout
+        return completed([*_COMMAND, "installed", *arguments, *store]).stdout
 
+    story = "1 Mary moved to the garden.\n2 Where is Mary?\tgarden\t1\n"
     (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
-    command("ingest", str(tmp_path / "orre.txt"))
+    (tmp_path / "story.txt").write_text(story)
+    (tmp_path / "facts.tsv").write_text("Orre Light\tbuilt_by\tUna Thale\n")
+    command("ingest", str(tmp_path))
     command("tell", "Una Thale moved to Kestle.")
     shown = command("ask", "Who raised the Orre Light?")
     assert shown.startswith("**Una Thale** raised the Orre Light in 1862.")
-    (tmp_path / "story.txt").write_text(
-        "1 Mary moved to the garden.\n2 Where is Mary?\tgarden\t1\n"
-    )
-    command("ingest", str(tmp_path / "story.txt"))
     assert command("ask", "Where is Mary?", "--model", "babi").startswith("garden")
-    (tmp_path / "facts.tsv").write_text("Orre Light\tbuilt_by\tUna Thale\n")
-    command("ingest", str(tmp_path / "facts.tsv"))
     model = new_fact_model(FactModelConfig(width=8, heads=2, inner=8), 384, ["built by"])
     save_fact_model(tmp_path / "model", model, AnswerRule(0.5, 1.0, 9.0), {})
     shown = command("ask", "Who built the Orre Light?", "--model", str(tmp_path / "model"))

@@ -8,15 +8,14 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import quote
 
 import httpx
 import pytest
 
-from memnet.server.running import listening
+from memnet.server.app import listening
 from tests.conftest import Memnet
 from tests.serving import SLOW, open_toy, served_process
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 
@@ -106,7 +105,6 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
 def test_the_command_serves_without_torch_and_ends(tmp_path: Path, memnet: Memnet) -> None:
     note = tmp_path / "note.txt"
     note.write_text("Una Thale built the Orre Light.")
-    command = [sys.executable, "-m", "memnet"]
     store = ["--store", str(tmp_path / "store")]
     memnet("ingest", note, *store)
     process = subprocess.Popen(
@@ -123,13 +121,10 @@ def test_the_command_serves_without_torch_and_ends(tmp_path: Path, memnet: Memne
             f"{url}/ask", json={"question": "Who built the Orre Light?"}, timeout=60
         )
         assert answer.json()["short"] == "Una Thale"
-        taken = subprocess.run(
-            [*command, "serve", "--port", url.rpartition(":")[2], *store],
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert taken.returncode == 1
-        assert "choose another --host or --port" in taken.stderr
-        assert taken.stderr.count("\n") == 1
+        port = url.rpartition(":")[2]
+        _, error = memnet("serve", "--port", port, *store, code=1)
+        assert "choose another --host or --port" in error
+        assert error.count("\n") == 1
         process.terminate()
         assert process.wait(30) == 0
         assert process.stderr.read() == ""
@@ -149,40 +144,3 @@ def test_responses_are_sent_at_once() -> None:
         connection, _ = listener.accept()
         with connection:
             assert connection.proto == socket.IPPROTO_TCP
-
-
-def _text(path: Path) -> str:
-    """Of a file that may be replaced meanwhile."""
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return ""
-
-
-def test_a_kill_during_an_upload_leaves_nothing_of_it_on_its_way(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-
-    def send(url: str, text: str) -> httpx.Response:
-        return httpx.post(f"{url}/upload", files=[("files", ("a.txt", text.encode()))], timeout=60)
-
-    with served_process(store) as (process, url):
-        assert send(url, "The first text.").json()["reports"][0]["report"]["added"] == 1
-        (source,) = httpx.get(f"{url}/sources").json()["sources"]
-        kept = Path(source["id"])
-        with ThreadPoolExecutor(1) as pool:
-            # It takes many seconds to read, and the other stands aside meanwhile.
-            sending = pool.submit(send, url, "Another text is here now. " * 500_000)
-            until(lambda: "Another" in _text(kept))
-            process.kill()
-            with pytest.raises(httpx.HTTPError):
-                sending.result()
-    with served_process(store) as (_, url):
-        assert httpx.get(f"{url}/sources/{quote(source['id'], safe='')}").json()["text"] == (
-            "The first text."
-        )
-        assert send(url, "The last text.").json()["reports"][0]["report"]["updated"] == 1
-        left = [path for path in (store / "uploads").rglob("*") if path.is_file()]
-        assert left == [kept]
-        assert kept.read_text() == "The last text."
-    with open_toy(store) as memory:
-        assert memory.verify().problems == ()

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 import memnet.runtime.process
 from memnet import Config, Document, Engine, Message
 from memnet.config import IngestConfig, WindowConfig
-from memnet.ingest import slot_process
+from memnet.ingest import slots as slots_module
 from memnet.ingest.inputs import InputReader
 from memnet.ingest.selection import ReadOptions
-from memnet.ingest.slot_process import SlotProcess
-from memnet.ingest.slots import LazySlots, document_slots, document_source
-from memnet.loaders import messages
+from memnet.ingest.slots import LazySlots, SlotProcess, document_slots, document_source
+from memnet.loaders import reading
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
@@ -105,7 +104,7 @@ def test_slots_of_any_text_are_equal(
 def test_without_its_process_slots_are_made_here(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slot_process, "_START", code)
+    monkeypatch.setattr(slots_module, "_START", code)
     document = example_documents()[0]
     with closing(SlotProcess(CONFIG)) as process:
         for _ in range(2):
@@ -129,7 +128,7 @@ class _Processes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kill: bool = False) -> None:
         self.started = self.asked = 0
-        start, write = memnet.runtime.process.start_child, messages.write_message
+        start, write = memnet.runtime.process.start_child, reading.write_message
         running: list[int] = []
 
         def counting(code: str) -> Any:
@@ -144,8 +143,8 @@ class _Processes:
                 os.kill(running[0], signal.SIGKILL)
             write(stream, message)
 
-        monkeypatch.setattr(slot_process, "start_child", counting)
-        monkeypatch.setattr(slot_process, "write_message", writing)
+        monkeypatch.setattr(slots_module, "start_child", counting)
+        monkeypatch.setattr(slots_module, "write_message", writing)
 
 
 def ingested(path: Path, documents: Sequence[Document | Message], **settings: Any) -> list[object]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.reader.borders import with_borders
+from memnet.reader.values import with_borders
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.reader.codes import codes_of, named_units
+from memnet.reader.contrasts import codes_of, named_units
 from tests.reading import ranked
 
 

@@ -84,7 +84,7 @@ def _read(question: str, items: Sequence[RankedSlot], found: int = 2) -> Predict
     terms = query_terms(question)
     weights = {term: 1 / len(terms) for term in terms}
 
-    def slots(_slot: Slot, limit: int) -> list[Slot]:
+    def slots(_source: str, _namespace: str, limit: int) -> list[Slot]:
         return [item.slot for item in items][:limit]
 
     return read_cells(question, weights, items[:found], slots)

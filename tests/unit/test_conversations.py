@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine, Fact, InputError, Message
 from memnet.config import HopConfig
-from memnet.documents.candidates import (
-    Candidates,
-    LinkFeature,
-    Links,
-    MessageFeatures,
-    SlotFeature,
-)
+from memnet.documents.candidates import Candidates, LinkFeature, Links, MessageFeatures, SlotFeature
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question

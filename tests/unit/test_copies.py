@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine
-from memnet.reader.contents import Entries, asks_for_contents
 from memnet.reader.passages import RankedSlot, merge_copies
 from memnet.reader.quotes import attend_units
+from memnet.reader.sequences import Entries, asks_for_contents
 from memnet.reader.spans import Reading, ReadUnit
 from memnet.text.english import units
 from tests.reading import ranked

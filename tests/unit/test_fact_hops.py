@@ -10,7 +10,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.checkpoints.torch_modules import arrays_of
 from memnet.facts.answers import StoreGraph
 from memnet.facts.hops import (
     Entities,
@@ -25,9 +24,9 @@ from memnet.facts.hops import (
     follow_facts,
     max_weights,
 )
-from memnet.facts.learner import as_tensors, new_fact_model
 from memnet.facts.model import FactBatch, FactModel
-from memnet.facts.training import ArrayGraph
+from memnet.facts.training import ArrayGraph, as_tensors, new_fact_model
+from memnet.learning.loop import arrays_of
 from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import ToyEncoder, fact, source, toy_store
 

@@ -95,7 +95,7 @@ def test_weights_of_a_hop_are_a_softmax(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN)
     for read in _read(toy_engine, "raised the tower", 2):
         scores = sum(part.astype(np.float64) for part in read.scores[:4]) / HopConfig().temperature
-        expected = oracle.softmax(np.asarray(scores), np.ones(len(read.ids), bool))
+        expected = oracle.softmax(np.asarray(scores))
         np.testing.assert_allclose(read.weights, expected, atol=1e-6)
         ranked = read.weights[read.order].tolist()
         assert ranked == sorted(ranked, reverse=True)

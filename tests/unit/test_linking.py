@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.facts.linking import link
+from memnet.facts.model import link
 
 NAMES = {
     "orre light", "orre", "light", "it", "who", "1990", "9", "tobias wrennick", "the grey heron",

@@ -3,7 +3,7 @@
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.spelling import looked_up
+from memnet.documents.question import looked_up
 from memnet.storage import EVERYWHERE
 
 

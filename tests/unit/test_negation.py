@@ -4,12 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from memnet.reader.decompose.negation import (
-    clauses,
-    drop_denied,
-    negated,
-    without_denied,
-)
+from memnet.reader.decompose.negation import clauses, drop_denied, negated, without_denied
 from memnet.reader.passages import slot_candidate
 from memnet.types import Candidate
 from tests.reading import ranked

@@ -118,7 +118,6 @@ _UNITS = (
 )  # fmt: skip
 _DOORS: dict[str, tuple[Callable[[Engine, str], Any], int]] = {
     "ask": (lambda memory, text: memory.ask(text), 300),
-    "search": (lambda memory, text: memory.search(text), 300),
     "tell": (lambda memory, text: memory.tell(f"Ann lives in Rome. {text}"), 500),
     "ingest": (lambda memory, text: memory.ingest(Document(id="a", text=text)), 2_000),
 }

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,18 @@ def network() -> SpanNetwork:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         return new_span_network(0.0).eval().requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def kept(network: SpanNetwork, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    save_span_network(folder, network, {"seed": 3})
+    return folder
+
+
+@pytest.fixture
+def saved(kept: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(kept, tmp_path / "reader")
 
 
 @given(st.text(max_size=80), st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
@@ -263,10 +276,9 @@ def test_loss_is_the_negative_log_of_what_is_right() -> None:
     assert float(found) == pytest.approx(loss / 3, rel=1e-5)
 
 
-def test_a_saved_reader_is_near(network: SpanNetwork, tmp_path: Path) -> None:
-    save_span_network(tmp_path, network, {"seed": 3})
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 11_500_000
-    loaded = load_span_network(tmp_path)
+def test_a_saved_reader_is_near(network: SpanNetwork, kept: Path) -> None:
+    assert sum(file.stat().st_size for file in kept.iterdir()) < 11_500_000
+    loaded = load_span_network(kept)
     for name, tensor in network.state_dict().items():
         other = loaded.state_dict()[name]
         if name in ("encoder.words.weight", "encoder.positions.weight") or tensor.dim() < 2:
@@ -276,45 +288,40 @@ def test_a_saved_reader_is_near(network: SpanNetwork, tmp_path: Path) -> None:
             assert float((other - tensor).norm() / tensor.norm()) < 0.05, name
 
 
-def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path: Path) -> None:
-    save_span_network(tmp_path, network, {})
-    described = json.loads((tmp_path / "reader.json").read_text())
-    (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
+def test_damaged_and_foreign_readers_are_refused(saved: Path) -> None:
+    described = json.loads((saved / "reader.json").read_text())
+    (saved / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
     with pytest.raises(ModelError, match="a reader network of the encoder 0000"):
-        load_reader(tmp_path, 384)
-    (tmp_path / "reader.json").write_text(json.dumps(described))
-    weights = tmp_path / described["tensors"]
+        load_reader(saved, 384)
+    (saved / "reader.json").write_text(json.dumps(described))
+    weights = saved / described["tensors"]
     weights.write_bytes(weights.read_bytes()[:-1000])
     with pytest.raises(ModelError, match="damaged"):
-        load_reader(tmp_path, 384)
+        load_reader(saved, 384)
     weights.unlink()
     with pytest.raises(ModelError, match="missing"):
-        load_reader(tmp_path, 384)
+        load_reader(saved, 384)
 
 
-def test_a_reader_may_be_loaded_early(network: SpanNetwork, tmp_path: Path) -> None:
-    save_span_network(tmp_path, network, {})
-    early = LazyReader(tmp_path)
+def test_a_reader_may_be_loaded_early(saved: Path) -> None:
+    early = LazyReader(saved)
     early.load_early(384)
-    described = json.loads((tmp_path / "reader.json").read_text())
+    described = json.loads((saved / "reader.json").read_text())
     loaded = early.load(384)
     assert loaded is not None
     assert loaded is early.load(384)
-    (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
-    foreign = LazyReader(tmp_path)
+    (saved / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
+    foreign = LazyReader(saved)
     foreign.load_early(384)
     with pytest.raises(ModelError, match="a reader network of the encoder 0000"):
         foreign.load(384)
 
 
-def test_a_damaged_reader_is_one_line_when_asked(
-    network: SpanNetwork, toy_engine: Engine, tmp_path: Path
-) -> None:
-    save_span_network(tmp_path / "reader", network, {})
-    (tmp_path / "reader" / "confidence.json").write_text("{")
+def test_a_damaged_reader_is_one_line_when_asked(saved: Path, toy_engine: Engine) -> None:
+    (saved / "confidence.json").write_text("{")
     toy_engine.ingest(Document(id="a", title="Orre", text="Rank raised the Orre Light."))
     with Engine(
-        toy_engine.store, toy_engine.encoder, toy_engine.config, "untrained", tmp_path / "reader"
+        toy_engine.store, toy_engine.encoder, toy_engine.config, "untrained", saved
     ) as engine:
         with pytest.raises(ModelError) as caught:
             engine.ask(QUESTION)

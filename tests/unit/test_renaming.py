@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from memnet.errors import InputError
 from memnet.stories.model import StoryIds
-from memnet.stories.training_data import (
+from memnet.stories.network import Vocabulary
+from memnet.stories.training import (
     BABI_NAMES,
     NameShuffler,
     StoryExample,
     TaskSampler,
     read_name_groups,
 )
-from memnet.stories.words import Vocabulary
 
 WORDS = (
     "mary john north south east west n s e w garden office is of the cat cats wolf wolves".split()

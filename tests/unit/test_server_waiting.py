@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from memnet import Engine
-from memnet.server import running, security
+from memnet.server import app, security
 from tests.serving import serving
 from tests.waiting import until
 
@@ -17,8 +17,8 @@ JSON, FORM = b"application/json", b"multipart/form-data; boundary=x"
 
 @pytest.fixture
 def client(toy_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
-    monkeypatch.setattr(running, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(running, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(app, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(app, "READ_SECONDS", 0.5)
     monkeypatch.setattr(security, "_BODY_SECONDS", 0.5)
     with serving(toy_engine) as client:
         yield client
@@ -80,8 +80,10 @@ def test_a_body_that_stops_is_an_error(client: httpx.Client) -> None:
                 b"Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n-"
                 % (path, kind)
             )
-            received = until_closed(connection)
-        assert received.startswith(b"HTTP/1.1 408 "), received
+            received = b""
+            while b"0.5 seconds" not in received and (part := connection.recv(65_536)):
+                received += part
+        assert received.startswith(b"HTTP/1.1 408 ")
         assert b"0.5 seconds" in received
 
 

@@ -10,8 +10,14 @@ from click.testing import CliRunner
 
 from memnet.cli.doctor import list_settings
 from memnet.cli.main import memnet, run
-from memnet.cli.options import device_name
-from memnet.cli.settings import add_variables, commands, load_settings, options_of, store_path
+from memnet.cli.options import (
+    add_variables,
+    commands,
+    device_name,
+    load_settings,
+    options_of,
+    store_path,
+)
 
 Ask = Callable[..., dict[str, Any]]
 

@@ -211,17 +211,15 @@ class AgainstTheTwin(RuleBasedStateMachine):
         exact = self.twin.links(names, scope)
         linked = self.store.facts.subjects(names)
         assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
-        assert self.store.symbol_names(linked.values()) == {
-            symbol: name for name, symbol in linked.items()
-        }
+        names_of = dict(self.store.connection.rows("SELECT id, name FROM symbol"))
+        assert all(names_of[symbol] == name for name, symbol in linked.items())
         groups = self.store.facts.outgoing(linked.values(), scope)
         pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
         followed = self.store.facts.follow(pairs, scope)
         assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
-        objects = self.store.symbol_names(set(followed[:, 1].tolist()))
         subjects = {symbol: name for name, symbol in linked.items()}
         own = [
-            (subjects[pairs[pair][0]], objects[value], _content(*self.store.fetch([slot])))
+            (subjects[pairs[pair][0]], names_of[value], _content(*self.store.fetch([slot])))
             for pair, value, slot in followed.tolist()
         ]
         assert sorted(own, key=str) == sorted(

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from memnet import Document, Engine
 from memnet.cli.doctor import list_settings
 from memnet.cli.main import memnet, run
-from memnet.cli.settings import commands, options_of, store_path
+from memnet.cli.options import commands, options_of, store_path
 from memnet.errors import InputError, StoreError
 from memnet.storage.overview import list_namespaces, list_sources, overview, writer
 from memnet.storage.place import (

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from memnet.checkpoints.torch_modules import arrays_of
 from memnet.errors import ModelError
+from memnet.learning.loop import arrays_of
 from memnet.stories.answers import StoryAnswer, answer_story
 from memnet.stories.model import StoryModel, collate, save_story_model
-from memnet.stories.network import StoryNetwork, load_story_model
-from memnet.stories.words import (
+from memnet.stories.network import (
     END,
     PADDING,
     UNKNOWN,
     StoryModelConfig,
+    StoryNetwork,
     StoryWords,
     Vocabulary,
+    load_story_model,
     tokenize,
 )
 

@@ -6,7 +6,7 @@ from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import quote_around
-from memnet.reader.subjects import without_others
+from memnet.reader.support import without_others
 from memnet.storage import Slot
 from memnet.types import Candidate
 from tests.reading import meanings

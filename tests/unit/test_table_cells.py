@@ -20,7 +20,8 @@ def _read(question: str, passages: dict[str, str]) -> Prediction:
     terms = query_terms(question)
     items = ranked(passages)
     weights = {term: 1 / len(terms) for term in terms}
-    return read_cells(question, weights, items, lambda slot, _limit: [slot])
+    slots = {item.slot.source: [item.slot] for item in items}
+    return read_cells(question, weights, items, lambda source, *_: slots[source])
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])

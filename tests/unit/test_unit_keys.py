@@ -14,7 +14,7 @@ from memnet.documents.candidates import Candidates, QueryState, Scores, SlotFeat
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Addressing
 from memnet.documents.question import FullVectors, Question, unit_projection
-from memnet.encoders import UnitVectors
+from memnet.encoders.protocol import UnitVectors
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, UnitKeys, export_bundle, import_bundle
 from memnet.storage.values import UNIT_WIDTH

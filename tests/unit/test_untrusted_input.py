@@ -20,7 +20,7 @@ from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, Problem, one_line
 from memnet.experts.registry import load_model, model_folder
-from memnet.facts.linking import link
+from memnet.facts.model import link
 from memnet.text.english import query_terms
 from tests.toy import ToyEncoder
 

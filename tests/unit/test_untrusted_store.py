@@ -135,7 +135,6 @@ def _follow(engine: Engine) -> None:
     store.facts.relation_keys(outgoing[:, 1].tolist())
     store.facts.follow(outgoing[:, :2].tolist())
     store.facts.all()
-    store.symbol_names(entities.values())
 
 
 _USES: dict[str, Callable[[Engine], object]] = {

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from memnet.attention.arrays import fit_logistic
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.evaluation import Question, answers_hold, area_under_roc, calibration_error
-from memnet.learning.logistic import fit_logistic
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import PROMISES, Calibration, Promise, Signals, promise_of

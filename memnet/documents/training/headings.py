@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from memnet.encoders import query_encode
+from memnet.encoders.protocol import query_encode
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.reader.training.examples import ReaderExample, find_quote, passage_of, stored_passages
 from memnet.storage import MemoryStore, Slot
@@ -111,7 +111,8 @@ def _as_it_stands(plain: str, blocks: Sequence[str]) -> Asked | None:
 
 def _definition(plain: str, blocks: Sequence[str]) -> Asked | None:
     """What a name is, if the first sentence of its section says so."""
-    first = _first_sentence(blocks[0])
+    spans = sentences(blocks[0])
+    first = blocks[0][slice(*spans[0])] if spans else blocks[0]
     name = re.sub(r"^(?:an?|the)\s", "", plain, flags=re.I)
     if len(name.split()) > _MAX_NAME_WORDS:
         return None
@@ -228,11 +229,6 @@ def _first_blocks(blocks: Sequence[str]) -> tuple[str, ...]:
 def _is_item(block: str) -> bool:
     found = units(block)
     return bool(found) and found[0].kind == "item"
-
-
-def _first_sentence(block: str) -> str:
-    spans = sentences(block)
-    return block[slice(*spans[0])] if spans else block
 
 
 _NEAR = 12  # Windows that are looked at for distractors

@@ -1,8 +1,11 @@
 """The text preset: learns what addressing is worth and which links to follow."""
 
+import gzip
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -13,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.checkpoints import MODEL, load_checkpoint, shipped_models
-from memnet.config import HopConfig
+from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
+from memnet.config import Config, HopConfig
 from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
 from memnet.documents.controller import (
     HIDDEN,
@@ -30,14 +33,48 @@ from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.question import FullVectors, unit_projection
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import templated_questions, two_hop_questions
-from memnet.documents.training.people import people_questions
-from memnet.encoders import query_encode
+from memnet.encoders.protocol import Encoder, query_encode
 from memnet.errors import InputError, ModelError
+from memnet.ingest.pipeline import Ingest
+from memnet.ingest.vectors import PassageEncoder
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
 from memnet.learning.loop import seeded, using_threads
 from memnet.storage import MemoryStore
 from memnet.storage.files import ASIDE
+from memnet.types import Document
+
+# Excerpts of three collections in the public domain, by ``benchmarks.questions.make_shipped``.
+FILE = SHIPPED / "asked" / "asked.jsonl.gz"
+
+
+class _Memory(NamedTuple):
+    store: MemoryStore
+    encoder: Encoder
+    config: Config
+
+
+@contextmanager
+def people_questions(
+    memory: TrainableMemory,
+) -> Iterator[tuple[TrainableMemory, list[Question]]]:
+    """A memory of the shipped documents, with encoder and settings of another, and questions."""
+    lines = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
+    with tempfile.TemporaryDirectory() as folder:
+        store = MemoryStore(
+            Path(folder, "store"),
+            fingerprint=memory.encoder.fingerprint,
+            dimension=memory.encoder.dimension,
+            create=True,
+        )
+        try:
+            documents = [Document(id=one["id"], text=one["text"]) for one in lines]
+            Ingest(store, memory.config, PassageEncoder(memory.encoder)).run(documents)
+            asked = [Question(**question) for one in lines for question in one["questions"]]
+            yield _Memory(store, memory.encoder, memory.config), asked
+        finally:
+            store.close()
+
 
 _HOPS = 2
 # Wrong candidates of a question that are learned from: the likeliest, and some of the others.

@@ -208,9 +208,12 @@ def _read_telegram(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocumen
 
 def _telegram_chat(data: JsonObject, name: str) -> Iterator[ParsedDocument]:
     messages = [
-        Message(text(item, "from", "from_id"), _telegram_text(item), day_of(item.get("date")))
+        Message(text(item, "from", "from_id"), "".join(_texts(parts)), day_of(item.get("date")))
         for item in objects(data.get("messages"))
         if item.get("type") == "message"
+        # A text is a string, or a list of strings and objects for what is marked up in it.
+        for said in [item.get("text")]
+        for parts in [said if isinstance(said, list) else [said]]
     ]
     yield from conversation(messages, name, one_line(text(data, "name")))
 
@@ -218,12 +221,6 @@ def _telegram_chat(data: JsonObject, name: str) -> Iterator[ParsedDocument]:
 def _texts(parts: list[Any]) -> list[str]:
     """Texts that stand as they are, or in objects."""
     return [text(part, "text") if isinstance(part, dict) else string(part) for part in parts]
-
-
-def _telegram_text(item: JsonObject) -> str:
-    """A text is a string, or a list of strings and objects for what is marked up in it."""
-    said = item.get("text")
-    return "".join(_texts(said if isinstance(said, list) else [said]))
 
 
 def _read_discord(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:

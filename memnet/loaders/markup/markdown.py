@@ -17,10 +17,17 @@ from selectolax.lexbor import LexborHTMLParser
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.document import FORM_LINE, BlockKind, DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import (
+    FORM_LINE,
+    BlockKind,
+    DocumentBuilder,
+    ParsedDocument,
+    image_text,
+    one_line,
+    path_name,
+)
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.markup.markdown_rules import make_parser
-from memnet.loaders.markup.writing import image_text, path_name
 from memnet.loaders.web import html
 from memnet.loaders.web.html_blocks import link_names
 from memnet.loaders.web.html_tree import BLOCKS, UNREAD, flat_text, parse

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from memnet.loaders.markup.writing import admonition_label
+from memnet.loaders.document import admonition_label
 
 # Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
 # that brackets without a link take grows with it.

@@ -13,9 +13,15 @@ from docutils.parsers.rst import Directive, directives, roles
 
 from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import (
+    DocumentBuilder,
+    ParsedDocument,
+    admonition_label,
+    image_text,
+    one_line,
+    path_name,
+)
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.markup.writing import admonition_label, image_text, path_name
 from memnet.loaders.web import html
 
 _SETTINGS = {

@@ -20,8 +20,14 @@ import pypdfium2.raw as raw
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
-from memnet.loaders.formats import SourceFile
-from memnet.loaders.pdf.headings import body_size, mark_headings, match_outline, read_outline
+from memnet.loaders.formats import OCR_ADVICE, SourceFile, reads_pictures
+from memnet.loaders.pdf.headings import (
+    body_size,
+    mark_headings,
+    match_outline,
+    read_outline,
+    take_running_headers,
+)
 from memnet.loaders.pdf.lines import Entry, Line, LineReader
 from memnet.loaders.pdf.paragraphs import (
     Part,
@@ -32,10 +38,8 @@ from memnet.loaders.pdf.paragraphs import (
     join_code,
     join_lines,
 )
-from memnet.loaders.pdf.running_headers import take_running_headers
 from memnet.loaders.pdf.scans import read_scan, scan_lines
 from memnet.loaders.pdf.tables import find_tables, split_columns
-from memnet.loaders.signatures import OCR_ADVICE, reads_pictures
 
 # PDFium's wrapper warns of odd outlines; without a handler logging prints that.
 logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
@@ -119,7 +123,7 @@ def _read_pages(
                 page = document[number]
             with closing(page):
                 lines = reader.read(page)
-                if not lines and _has_image(page):
+                if not lines and any(page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
                     if reads_pictures():
                         file.advance(number + 1, len(document))
                         lines = scan_lines(read_scan(page), page.get_height())
@@ -134,10 +138,6 @@ def _read_pages(
             )
         pages.append(lines)
     return pages, silent, broken
-
-
-def _has_image(page: pdfium.PdfPage) -> bool:
-    return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
 
 
 def _document(

@@ -66,7 +66,11 @@ class BlockWriter:
                 if isinstance(child, str):
                     self._parts.append(child if self._in_code else _SPACE.sub(" ", child))
                 elif not child.dropped and not self._replace(child):
-                    opened = self._block(child) if is_block(child) else self._inline(child)
+                    opened = (
+                        self._block(child)
+                        if child.tag in BLOCKS or child.get("role") == "heading"
+                        else self._inline(child)
+                    )
                     next(opened)
                     open_elements.append((iter(child.children), opened))
                     break
@@ -306,11 +310,6 @@ class BlockWriter:
     def _take_links(self) -> list[str]:
         links, self._links = self._links, []
         return links
-
-
-def is_block(element: Element) -> bool:
-    """Whether an element has lines of its own."""
-    return element.tag in BLOCKS or element.get("role") == "heading"
 
 
 def is_task_box(element: Element) -> bool:

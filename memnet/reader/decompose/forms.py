@@ -118,17 +118,13 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
             if role in ROLES:
                 return Phrase(start, end, ROLES[role].format(name), index)
             if role in _THINGS or _is_person(role):
-                asked = f"{_question_word(role)} is the {role} of {name}?"
+                asked = f"{'Who' if _is_person(role) else 'What'} is the {role} of {name}?"
                 return Phrase(start, end, asked, index)
     return None
 
 
 def _is_person(word: str) -> bool:
     return word in _PEOPLE or _AGENTS.fullmatch(word) is not None
-
-
-def _question_word(role: str) -> str:
-    return "Who" if _is_person(role) else "What"
 
 
 def _clause(question: str) -> Phrase | None:
@@ -146,7 +142,7 @@ def _clause(question: str) -> Phrase | None:
     if endless or _ASKING.search(words, inner - start):
         return None
     kind = question[start : matches[-1].start("mark")].split()[-1].lower()
-    return Phrase(start, end, f"{_question_word(kind)} is {words}?", None)
+    return Phrase(start, end, f"{'Who' if _is_person(kind) else 'What'} is {words}?", None)
 
 
 MASK = "\0"  # Stands for a name

@@ -12,11 +12,13 @@ import psycopg
 
 from memnet.errors import StoreError
 from memnet.storage.place import Address
-from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS, metadata_condition
 from memnet.storage.postgres.session import (
+    ADVANCE,
+    MIGRATIONS,
     LostConnectionError,
     Session,
     is_lost,
+    metadata_condition,
     one_line,
     psql,
     read_error,

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.lexical import highest_sums
+from memnet.storage.lexical import TOKENIZER, highest_sums, is_beginning, spaced
 from memnet.storage.tables.checked import checked_count, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
 from memnet.storage.values import Scope
-from memnet.storage.words import TOKENIZER, is_beginning, spaced
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6  # as of FTS5, for a word that more than half of all slots have

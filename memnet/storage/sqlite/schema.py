@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from memnet.storage.lexical import TOKENIZER
 from memnet.storage.tables.connection import Connection
-from memnet.storage.words import TOKENIZER
 
 # PRAGMA application_id of every database that memnet makes: "mnet".
 APPLICATION_ID = 0x6D6E6574

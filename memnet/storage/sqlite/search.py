@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
+from memnet.storage.lexical import TOKENIZER, is_beginning, spaced
 from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
 from memnet.storage.values import DAY_OF_TIME, Scope, days_among
-from memnet.storage.words import TOKENIZER, is_beginning, spaced
 
 _COMPARISON = {"from": ">=", "to": "<="}
 _INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"

@@ -220,7 +220,7 @@ class Connection(ABC):
 class TextIndex(ABC):
     """The words of slots, but for reverse facts, scored by BM25.
 
-    Texts are split by ``memnet.storage.words``, and stemmed as by FTS5.
+    Texts are split by ``memnet.storage.lexical``, and stemmed as by FTS5.
     """
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:  # noqa: B027

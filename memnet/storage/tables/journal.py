@@ -232,7 +232,8 @@ class Journal(Part):
         if any(not 0 <= usage < 1e9 for usage in given.values()):
             raise damaged("an entry of the journal")
         left = [
-            (max(0.0, one.usage - one.share_left(given[one.id], entry.told, half_life)), one.id)
+            (max(0.0, one.usage - given_then.decayed(one.used, half_life)), one.id)
             for one in self._statements.usage(given)
+            for given_then in [one._replace(usage=given[one.id], used=entry.told)]
         ]
         self._connection.execute_many("UPDATE slot SET usage = ? WHERE id = ?", left)

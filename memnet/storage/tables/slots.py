@@ -166,12 +166,6 @@ def _symbol_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return dict(checked_rows(rows, "a symbol", str, int))
 
 
-def add_symbol_names(connection: Connection, names: Iterable[str]) -> None:
-    """Store symbols that are not stored yet."""
-    # Sorted: transactions that add the same ones wait for each other in one order.
-    connection.insert("symbol", ("name",), ((name,) for name in sorted(names)), new_only=True)
-
-
 def delete(connection: Connection, ids: Sequence[int]) -> None:
     """Delete slots, and the symbols and vectors that nothing else uses."""
     if not ids:
@@ -398,13 +392,6 @@ class SlotReads(ABC):
             for slot, name in checked_rows(rows, "a symbol", int, str):
                 found.setdefault(slot, Symbols([], []))[index].append(name)
         return found
-
-    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
-        """The names of symbols by their ids."""
-        rows = self.connection.rows(
-            f"SELECT id, name FROM symbol WHERE id {IN_LIST}", Values(symbols)
-        )
-        return dict(checked_rows(rows, "a symbol", int, str))
 
 
 def _in_sources(connection: Connection, scope: Scope) -> tuple[str, list[Any]]:

@@ -187,7 +187,8 @@ def add_shared(
     with connection.transaction(advance=False):
         text_vectors.add_new(connection, vectors)
     with connection.transaction(advance=False):
-        slots.add_symbol_names(connection, symbols)
+        # Sorted: transactions that add the same ones wait for each other in one order.
+        connection.insert("symbol", ("name",), ((name,) for name in sorted(symbols)), new_only=True)
 
 
 def put_all(connection: Connection, new: Sequence[NewSource], vectors: Iterable[NewVector]) -> None:

@@ -17,6 +17,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -88,7 +89,7 @@ def read_index(path: Path) -> tuple[IndexHeader, dict[str, NDArray[Any]]]:
     """
     with path.open("rb") as file:
         header = _read_header(file)
-        size = _size(header)
+        size = _offsets(header)[""]
         data = b"" if not size else _mapped(file, size)
     arrays: dict[str, NDArray[Any]] = {}
     for (name, (dtype, shape)), checksum in zip(
@@ -114,7 +115,7 @@ def write_index(path: Path, header: IndexHeader, arrays: Mapping[str, Iterable[A
     temporary = path.with_name(f"{path.name}.part")
     try:
         # Private until it is known who may read it: its folder may be open to others.
-        with open(temporary, "wb", opener=_open_private) as file:
+        with open(temporary, "wb", opener=partial(os.open, mode=0o600)) as file:
             checksums = [
                 _write_array(file, name, dtype, shape, arrays[name])
                 for name, (dtype, shape) in header.arrays().items()
@@ -161,7 +162,7 @@ def _read_header(file: IO[bytes]) -> IndexHeader:
         raise DamagedIndexError("the header is not one of an index") from error
     if len(header.checksums) != len(header.arrays()):
         raise DamagedIndexError("the header does not have a checksum of each array")
-    if size != _size(header) + length + _TRAILER:
+    if size != _offsets(header)[""] + length + _TRAILER:
         raise DamagedIndexError("the file is of another size than its header says")
     return header
 
@@ -174,10 +175,6 @@ def _offsets(header: IndexHeader) -> dict[str, int]:
         # Python integers: a shape from a header must not overflow to a small size.
         end = offsets[name] + np.dtype(dtype).itemsize * math.prod(shape)
     return {**offsets, "": end}
-
-
-def _size(header: IndexHeader) -> int:
-    return _offsets(header)[""]
 
 
 def _write_array(
@@ -209,7 +206,3 @@ def _mapped(file: IO[bytes], size: int) -> mmap.mmap | bytes:
     # On Windows a file can't be replaced or removed while a process maps it.
     file.seek(0)
     return file.read(size)
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

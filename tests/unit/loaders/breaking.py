@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import formats, messages
+from memnet.loaders import formats, reading
 from memnet.loaders.document import Block, DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import Format, SourceFile
 
@@ -66,7 +66,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
                     file.name, "\udc80", "a\ud800\udc00b", (Block("code", 0, 4),), names=("\ud800",)
                 )
             case "large":
-                messages.MAX_BYTES = int(rest)
+                reading.MAX_BYTES = int(rest)
             case "sibling":
                 data = file.sibling(rest)
                 builder = DocumentBuilder()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.loaders import messages
+from memnet.loaders import reading
 from memnet.loaders.document import Block, Cell, DocumentBuilder, ParsedDocument
-from memnet.loaders.messages import BadMessageError, item_message, message_item, parse_message
+from memnet.loaders.reading import BadMessageError, item_message, message_item, parse_message
 
 _LABELS = st.text(max_size=20)
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=50)
@@ -18,9 +18,9 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=
 
 def _through(sent: ParsedDocument) -> ParsedDocument:
     stream = io.BytesIO()
-    messages.write_message(stream, item_message(sent))
+    reading.write_message(stream, item_message(sent))
     stream.seek(0)
-    got = message_item(parse_message(messages.read_message(stream) or b""), "a", "")
+    got = message_item(parse_message(reading.read_message(stream) or b""), "a", "")
     assert isinstance(got, ParsedDocument)
     return got
 
@@ -118,4 +118,4 @@ def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
     "data", [b"", b"\0\0", struct.pack(">I", 5) + b"abc", struct.pack(">I", (1 << 28) + 1) + b"abc"]
 )
 def test_a_stream_that_is_cut_or_announces_too_much_ends(data: bytes) -> None:
-    assert messages.read_message(io.BytesIO(data)) is None
+    assert reading.read_message(io.BytesIO(data)) is None

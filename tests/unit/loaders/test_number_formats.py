@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.loaders.tables.number_formats import BUILT_IN, show, show_time
+from memnet.loaders.tables.sheets import BUILT_IN, show, show_time
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.formats import FORMATS, find_format
-from memnet.loaders.signatures import HEAD, reads_pictures, recognise
+from memnet.loaders.formats import FORMATS, HEAD, find_format, reads_pictures, recognise
 
 
 def _zip() -> bytes:
