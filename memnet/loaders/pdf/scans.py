@@ -118,7 +118,7 @@ def _engine() -> Any:
         "Global.text_score": _CONFIDENCE,
         "Det.limit_type": "max",
         "Det.limit_side_len": round(_COARSE * _PIXELS),
-        "EngineConfig.onnxruntime.intra_op_num_threads": max(1, (os.cpu_count() or 1) // 2),
+        "EngineConfig.onnxruntime.intra_op_num_threads": min(4, os.cpu_count() or 1),
     }
     for kind in ("Det", "Cls", "Rec"):  # without a path it would look for a model, and download one
         given[f"{kind}.model_path"] = str(next(models.glob(f"*_{kind.lower()}_*.onnx")))
