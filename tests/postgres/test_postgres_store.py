@@ -121,7 +121,6 @@ def _stored(memory: Engine) -> list[Any]:
     names = dict(store.connection.rows("SELECT id, name FROM symbol"))
     facts = store.facts.subjects(["orre light", "ann thale", "kestle", "nobody"])
     followed = store.facts.follow(store.facts.outgoing(facts.values())[:, :2].tolist())
-    objects = [names[symbol] for symbol in followed[:, 1].tolist()]
     return [
         [one.model_dump() for one in memory.sources()],
         [memory.get(one.id, one.namespace) for one in memory.sources()],
@@ -133,7 +132,7 @@ def _stored(memory: Engine) -> list[Any]:
         store.counts()[:4],
         store.messages.count_slots(),
         sorted(facts),
-        sorted((objects[symbol], slot) for symbol, slot in followed[:, 1:].tolist()),
+        sorted((names[symbol], slot) for symbol, slot in followed[:, 1:].tolist()),
         store.statements.usage(),
         store.sources.count(SourceFilter(query="LIGHT", days=("1800", "1900"))),
         store.sources.count(SourceFilter(query="light")),

@@ -1,5 +1,6 @@
 import importlib
 import sys
+import tomllib
 from pathlib import Path
 
 import memnet
@@ -75,3 +76,13 @@ def test_training_without_torch_is_one_line(tmp_path: Path) -> None:
     done = completed([*_COMMAND, "hidden", *arguments], check=False)
     assert done.returncode == 1
     assert done.stderr == "Error: training needs torch; run: pip install 'memnet-qa[train]'\n"
+
+
+def test_the_wheel_has_every_file_that_is_no_module() -> None:
+    """It is built, installed and run in tests/nightly."""
+    package = Path(memnet.__file__).parent
+    project = tomllib.loads((package.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["memnet"]
+    listed = {path for pattern in patterns for path in package.glob(pattern)}
+    files = (path for path in package.rglob("*") if path.suffix not in (".py", ".pyc"))
+    assert [path for path in files if path.is_file() and path not in listed] == []
