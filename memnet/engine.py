@@ -364,9 +364,9 @@ class Engine:
 
         Args:
             text: in plain language.
-            at: when it was told, and from when it holds: ISO 8601, a datetime or a date. Without a
-                time of day the start of the day, without a zone the local time; None for now. An
-                entry about an earlier time holds until what was told of a later one.
+            at: when it was told, and from when it holds: ISO 8601, a datetime, a date, or days as
+                "March 2024", which mean their start. Without a zone the local time; None for now.
+                An entry about an earlier time holds until what was told of a later one.
             namespace: to tell it in.
             standing: whether it is never evicted, whatever the capacity (``Config.tell``); so is
                 what takes its place.
@@ -435,8 +435,8 @@ class Engine:
             namespace: to look in.
             where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
                 ``{"author": "Ann", "year": {"from": 1990}}``.
-            as_of: a time as ``tell`` takes it: of what was told, look at what held then; None for
-                what holds now. Documents and facts have no time.
+            as_of: a time as ``tell`` takes it, of a day, month or year its end: of what was told,
+                look at what held then; None for what holds now. Documents and facts have no time.
 
         Raises:
             ModelError: the model is damaged, so that its numbers are none.

@@ -29,7 +29,7 @@ _LINES = {
 @click.option(
     "--at",
     metavar="DATE",
-    help="When it was said, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
+    help="When it was said, if not now: 2026-01-12, with a time 2026-01-12T10:30, or yesterday.",
 )
 @click.option("--standing", is_flag=True, help="Never evict it.")
 @options.capacity("statements", "MEMNET_TELL_CAPACITY")

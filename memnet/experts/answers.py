@@ -64,7 +64,8 @@ class ExpertAnswers:
     An expert is masked where the store holds nothing for it. The second best is run too where it
     has a weight of at least ``MIN_WEIGHT``; the answer with the larger product of weight and
     confidence wins. With one expert no gate is asked. Where none of them has an answer, or one that
-    quotes a message in which it holds no longer, the expert for statements may have another.
+    quotes a message in which it holds no longer, the expert for statements may have another; where
+    that one alone was chosen, documents and facts may.
     """
 
     store: MemoryStore
@@ -151,6 +152,10 @@ class ExpertAnswers:
             for name, weight in routed.weights.items()
             if name == first or weight >= MIN_WEIGHT
         ]
+        abstained = [one.expert.name for one in given if one.answer.abstained]
+        if abstained == ["statements"] and len(given) == 1 and "documents" in routed.held:
+            own = question.within(_of_kinds(question.scope, "document", "facts"))
+            given.append(_given(self.documents.answer(own, hops, top_k), "documents", MIN_WEIGHT))
         may_hold = "statements" in routed.held or question.has_messages
         if may_hold and "statements" not in {one.expert.name for one in given}:
             return self._with_learned(given, question, hops, top_k)

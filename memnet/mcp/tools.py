@@ -246,7 +246,7 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
         ] = None,
         as_of: Annotated[
             str | None,
-            Field(description="Use the statements that held then: ISO 8601, such as 2026-01-12."),
+            Field(description="Use the statements that held then: 2026-01-12, 2024, yesterday."),
         ] = None,
         where: _Where = None,
     ) -> Annotated[CallToolResult, AskResult]:

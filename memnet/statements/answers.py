@@ -22,14 +22,20 @@ from memnet.statements.presentation import (
     with_contradiction,
     without_ended,
 )
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import StatementReader, StatementReading
 from memnet.statements.things import parts_with
-from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
+from memnet.statements.times import (
+    dated_passage,
+    days_asked,
+    of_their_time,
+    start_of,
+    weights_in_time,
+)
 from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.dates import local_time
 from memnet.text.english import Clauses, is_foreign, query_terms
 from memnet.text.names import maximal_names, possible_names
-from memnet.text.relative import times_in, with_days
+from memnet.text.relative import asked_times, with_days
 from memnet.types import Answer
 
 _READ = 24  # Max. statements that are read; all of them where no more were told
@@ -85,11 +91,8 @@ class StatementAnswers:
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
-            undated = _without_days(question, scope.moment())
-            if reading is not None and undated != question and prior.max(initial=0.0) == 1:
-                by_words = network.answer(undated, found.passages, prior)
-                if by_words is not None:
-                    reading = reading._replace(pieces=by_words.pieces)
+            if reading is not None:
+                reading = _in_time(question, found, prior, network, reading, scope.moment())
             held = _held(question, scope.moment())
             ended: list[Ended] = []
             # "Who had the key?" is about the past, "Who is married?" is not.
@@ -97,7 +100,7 @@ class StatementAnswers:
             if held is not None and not past:
                 ended = self._ended(found, held, network)
         if reading is not None:
-            reading = decided(question, found.told, reading, scope.moment())
+            reading = decided(question, found.told, reading, scope.moment(), self.encoder.encode)
             reading = with_instead(question, found.told, found.ended, reading)
             reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
@@ -137,7 +140,7 @@ class StatementAnswers:
         now = scope.moment()
         holding = [one for one in read if not one.has_ended(now)]
         told = list({one.id: one for one in (*holding[:_HOLDING], *read)}.values())[:_READ]
-        told = without_plans(question, told, scope.moment())
+        told = of_their_time(question, told, scope.moment())
         told = without_others(question, told, scope.moment(), ended)
         weights = self._attention(question, vector, told)
         best = list(range(len(told)))
@@ -211,12 +214,26 @@ class StatementAnswers:
         return softmax((scores / _TEMPERATURE).astype(np.float32))
 
 
-def _without_days(question: str, moment: float) -> str:
-    """A question without the days that it asks about, which statements are weighed by."""
-    places = times_in(question, local_time(moment).date())
-    for place in reversed([one for one in places if one.role == "at"]):
+def _in_time(
+    question: str, found: FoundStatements, prior: NDArray[np.float32], network: StatementReader,
+    reading: StatementReading, moment: float,
+) -> StatementReading:  # fmt: skip
+    """A reading with the pieces of one as of the days that a question names, where some are theirs.
+
+    Of what held then and has ended that is all: its time is weighed by ``prior`` [K].
+    """
+    asked = asked_times(question, local_time(moment).date())
+    if not asked:
+        return reading
+    for place in reversed(asked):
         question = f"{question[: place.start]} {question[place.end :]}"
-    return question
+    then = min(moment, start_of(max(place.days.last for place in asked)) + 86_399)
+    passages = [dated_passage(one, then) for one in found.told]
+    by_words = network.answer(question, passages, prior) or reading
+    best = by_words.pieces[0].statement if by_words.pieces else 0
+    if prior[best] == prior.max() and found.told[best].valid_until is not None:
+        return by_words
+    return reading._replace(pieces=by_words.pieces) if prior.max() == 1 else reading
 
 
 def _held(question: str, moment: float) -> float | None:
@@ -226,9 +243,8 @@ def _held(question: str, moment: float) -> float | None:
     """
     if _EVER.search(question) or asks_whether(question):
         return None
-    begin = first_day(question, moment)
-    if begin is not None:
-        return min(begin, moment)
+    if asked := days_asked(question, moment):
+        return min(moment, *(start_of(days.first) for days in asked))
     return None if _PAST.search(question) else moment
 
 

@@ -7,17 +7,26 @@ from itertools import pairwise
 import numpy as np
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.contrasts import codes_of
+from memnet.reader.contrasts import codes_of, differ
+from memnet.statements.judge import columns_of
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
-from memnet.statements.things import INSTEAD, denies_another, has_hour, is_of_another, stems_of
+from memnet.statements.relations import OPEN_ASPECTS, relation_of
+from memnet.statements.things import (
+    INSTEAD,
+    PARTED,
+    denies_another,
+    has_hour,
+    is_of_another,
+    stems_of,
+)
 from memnet.statements.times import DENIED
-from memnet.storage import Told
+from memnet.storage import Encode, Told
 from memnet.text.dates import local_time
-from memnet.text.english import Clauses
+from memnet.text.english import ARTICLES, Clauses, query_terms
 from memnet.text.kin import is_of_other_kin
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
-from memnet.text.restated import differences, names_other_times, restates
+from memnet.text.restated import PREPOSITIONS, differences, names_other_times, restates
 
 _WHETHER = re.compile(
     r"(?:do|does|is|are|am|was|were|has|have) (?P<rest>[^?]+?)(?: (?:now|still|currently))?\?*$",
@@ -48,6 +57,7 @@ _OVER = re.compile(r"\b(?:no longer|any ?more|any longer|stopped)\b", re.IGNOREC
 _SECOND_CLAUSE = re.compile(
     r"[,;:]| (?:and|but) (?!(?:an?|the|my|your|his|her|its|our|their) )[a-z]"
 )
+_PRESENT = re.compile(r"(?:do|does|is|are|am)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _DONE = re.compile(r"(?:on |in )?\w+ (?:did\b|(?:was|were) .*(?:ed|[nt]|old)\W*$)", re.IGNORECASE)
 # Probability of another answer to "when" above which it is left to the network
@@ -56,12 +66,23 @@ _OWNED = re.compile(
     r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)|"
     r"\b(?P<thing>\w+) (?:do|does|did) (?!(?i:I|we|you|he|she|it|they)\b)(?P<other>\w+)"
 )
+_DOES = re.compile(r"(?:where|when|how much|what) (?:do|does) .+ (?P<verb>[a-z]+)\?*$", re.I)
+_HAS = re.compile(
+    r"(?:do|does) (?P<who>\S+(?: [A-Z]\S*)?) (?:still )?(?:own|have|possess|drive|ride) "
+    r"(?P<thing>[^?]+?)(?: (?:now|any ?more|any longer))?\?*$", re.I
+)  # fmt: skip
+_TO = re.compile(r"[^.,;:!?]{0,40}? to (?P<who>(?:my |our |his |her )?[^\W\d_]+)", re.IGNORECASE)
 # What somebody has now that what he had is gone
 _HAS_NOW = re.compile(
     r"wh(?:at|ich) (?:kind of )?(?P<thing>[^?]+?) (?:do|does) (?P<who>\S+) "
     r"(?:have|own|drive|ride|use)(?: now)?\?*$",
     re.IGNORECASE,
 )
+# Of what kind a thing is said to be, or in which state
+_STATE = re.compile(
+    r"(?:is|are|am|was|were) (?P<thing>[^?]+? )?(?P<state>[a-z][a-z-]+)(?: (right )?now)?\?*$", re.I
+)
+_ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
 
 
 def without_others(
@@ -78,6 +99,8 @@ def without_others(
         # Whoever does not have the key is not who has it.
         if not _FORMER.search(question) and not _PAST.search(question):
             asked, by = stems_of(question), {one.changed_by for one in ended}
+            own = [one for one in kept if stems_of(one.subject) <= asked]
+            by |= {one.id for one in own if columns_of(one).relation.ends}
             kept = [one for one in kept if not _denies(one, asked, one.id in by)]
     if _BEFORE.search(question):
         kept = _ended(question, kept, moment)
@@ -120,7 +143,7 @@ def _ended(question: str, told: Sequence[Told], moment: float) -> list[Told]:
 
 
 def decided(
-    question: str, told: Sequence[Told], reading: StatementReading, moment: float
+    question: str, told: Sequence[Told], reading: StatementReading, moment: float, encode: Encode
 ) -> StatementReading:
     """A reading that says yes, no or when, where a statement says or denies just what is asked.
 
@@ -133,7 +156,10 @@ def decided(
         return _as_asked(question, told, reading)
     if changed := _CHANGED.match(question.strip()):
         return _changed(stems_of(changed["rest"]), told, reading)
-    now = question.strip().casefold().startswith(("do ", "does ", "is ", "are ", "am "))
+    if (has := _HAS.match(question.strip())) and (passed := _passed_on(has, told)):
+        return _of_form(passed[0], reading, passed[1])
+    now = _PRESENT.match(question.strip()) is not None
+    places: dict[int | None, int] = {one.id: index for index, one in enumerate(told)}
     found: dict[int, bool] = {}
     for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
@@ -143,10 +169,24 @@ def decided(
             continue
         said = restates(question, one.text, one.subject) if one.speaker is None else None
         if said is not None and said.sure:
-            found[index] = said.yes and not ended
+            found[places.get(one.changed_by, index) if ended else index] = said.yes and not ended
     if len(set(found.values())) != 1:
-        return _with_ground(question, told, reading)
+        return _with_ground(question, told, reading, encode)
     return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
+
+
+def _passed_on(asked: re.Match[str], told: Sequence[Told]) -> tuple[AnswerForm, int] | None:
+    """Whether somebody has what was sold or given away last, and by which statement; else None."""
+    who, thing = normalise(asked["who"]).split(), stems_of(asked["thing"])
+    about = [place for place, one in enumerate(told) if thing <= stems_of(one.text)]
+    text = told[about[-1]].text if about else ""
+    parted, instead = PARTED.search(text), INSTEAD.search(text)
+    if parted is None or (instead and not thing.isdisjoint(stems_of(instead["thing"]))):
+        return None
+    to = _TO.match(text, parted.end())
+    if to and normalise(to["who"]).split() == who:
+        return "yes", about[-1]
+    return ("no", about[-1]) if normalise(text).split()[: len(who)] == who else None
 
 
 def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) -> StatementReading:
@@ -155,7 +195,11 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
         return reading
     first = reading.pieces[0]
     best = told[first.statement]
-    if is_of_other_kin(question, f"{best.subject}: {best.text}"):
+    asked, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
+    wanted = relation_of(f"{asked['verb']}s at y", "").aspects if asked else frozenset[str]()
+    # Where she works is not where she lives, which may be where she is.
+    of_other = wanted and said - {"whereabouts"} and wanted.isdisjoint(said)
+    if of_other or is_of_other_kin(question, f"{best.subject}: {best.text}"):
         return _of_none(reading)
     if (sides := _FROM_TO.search(best.text)) is None:
         return reading
@@ -231,13 +275,15 @@ def _of_form(form: AnswerForm, reading: StatementReading, needed: int) -> Statem
 
 
 def _with_ground(
-    question: str, told: Sequence[Told], reading: StatementReading
+    question: str, told: Sequence[Told], reading: StatementReading, encode: Encode
 ) -> StatementReading:
     """A reading without "yes" by the opposite of what is asked, or a verdict by what else is said.
 
     Such as what is said of another day or person, or a denial of another thing.
     """
-    best = told[int(np.argmax(reading.relevance))]
+    best = told[place := int(np.argmax(reading.relevance))]
+    if reading.form == "yes" and _PRESENT.match(question) and columns_of(best).relation.ends:
+        return _of_form("no", reading, place)
     needed = [one for one, share in zip(told, reading.relevance, strict=True) if share > 1 / 2]
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
     found = differences(question, best.text)
@@ -249,7 +295,31 @@ def _with_ground(
     asked = _WHETHER.match(question.strip())
     of_another = asked and all(is_of_another(asked["rest"], one) for one in needed or [best])
     other = other_days or opposed or of_another or is_of_other_kin(question, best.text)
+    if reading.form in ("yes", "no") and (state := _STATE.match(question.strip())):
+        by = {one.changed_by for one in told if one.change == "end" and reading.form == "no"}
+        if not any(
+            one.id in by or DENIED.search(one.text) or _is_of_state(state, one, encode)
+            for one in needed or [best]
+        ):  # little likely: what files say of it counts more
+            low: dict[AnswerForm, float] = {"none": 0.6, reading.form: 0.4}
+            reading = reading._replace(forms=dict.fromkeys(FORMS, 0.0) | low)
     return _of_none(reading) if other or (denied and len(needed) < 2) else reading
+
+
+def _is_of_state(asked: re.Match[str], one: Told, encode: Encode) -> bool:
+    """Whether a statement says of the thing that is asked of its state or of one like it.
+
+    "The ferry is blue" says nothing of whether it is fast, or of whether the boat is red.
+    """
+    thing = asked["thing"] or ""
+    if (own := stems_of(thing)) and own.isdisjoint(stems_of(f"{one.subject} {one.text}")):
+        return False
+    words = [word for word in query_terms(one.text) if word not in query_terms(thing)][:12]
+    if not words or not PREPOSITIONS.union(ARTICLES).isdisjoint(normalise(thing).split()[-1:]):
+        return True
+    opposed = any(pair.opposed for pair in differences(asked.group(), one.text))
+    states = [f"It is {word}." for word in (asked["state"], *words)]
+    return opposed or not differ(encode, states[:1], states[1:], _ALIKE)
 
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:

@@ -100,6 +100,10 @@ class RuleJudge:
         same_liked = same_subject & mask(lambda one: bool(one.liked) and own.liked == one.liked)
         same_aspects = mask(lambda one: own.relation.aspects == one.relation.aspects)
         opposite = mask(lambda one: own.negative != one.negative)
+        if new.act == "forget":  # in the words of its telling, whatever it was taken to be about
+            said = normalise(f"{new.subject} {predicate_of(new.relation, new.values)}")
+            same_words[told := np.array([normalise(one.text) == said for one in earlier])] = True
+            opposite[told] = False
         relations = np.array([one.relation_vector for one in earlier], np.float32)
         relations = relations.reshape(len(earlier), len(new.relation_vector))
         weights = self.attention(new.relation_vector, relations, same_verb, same_subject)

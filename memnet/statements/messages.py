@@ -20,7 +20,7 @@ from memnet.statements.teller import ParserAndJudge, TellTransaction, checked, s
 from memnet.storage import Encode, MemoryStore, NewSlot
 from memnet.text.checks import latest_moment
 from memnet.text.dates import written_moment
-from memnet.text.english import sentences
+from memnet.text.english import listed, sentences
 from memnet.text.names import subject_of
 
 _MAX_SENTENCE = 300  # Characters: a longer one says more than one thing
@@ -35,18 +35,7 @@ _BEGIN = re.compile(
 )
 # After "I" or "my": nothing lasting, or nothing certain, is said of the speaker.
 _NOT_PLAIN = re.compile(
-    r"(?:(?:also|just|really|still|always|honestly|actually|only|kinda|sort of|definitely|totally|"
-    r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}"
-    r"(?:think|thinks|thought|thinking|guess|guessed|hope|hoped|hoping|hopes|wonder|wondered|"
-    r"wondering|wish|wished|wishes|suppose|supposed|believe|bet|assume|imagine|feel|felt|feeling|"
-    r"doubt|expect|know|knew|mean|meant|see|saw|say|said|saying|tell|told|ask|asked|asking|"
-    r"agree|understand|understood|want|wanted|wants|need|needed|needs|require|"
-    r"looking|trying|try|tried|would|could|should|might|may|must|can|can['’]t|couldn['’]t|"
-    r"wouldn['’]t|shouldn['’]t|ca|cannot|will|won['’]t|shall|going to|gonna|about to|if|sorry|"
-    r"afraid|sure|unsure|glad|happy|curious|good|fine|great|well|ok|okay|doing|excited|interested|"
-    r"confused|kidding|joking|so|very|too|here|in|on|at it|bad|wrong|right|same|question|"
-    r"guess is|point is|appreciate|apologi[sz]e|thank|love (?:it|that|this|you|how|your)|"
-    r"like (?:it|that|this|your|how))\b",
+    rf"(?:(?:{'|'.join(listed('adverbs'))}) ){{0,4}}(?:{'|'.join(listed('not plain'))})\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(

@@ -23,7 +23,7 @@ from memnet.statements.relations import (
 from memnet.statements.times import limits_of
 from memnet.storage import Told
 from memnet.text.dates import local_time
-from memnet.text.english import sentences
+from memnet.text.english import listed, sentences
 from memnet.text.names import normalise, subject_symbol
 from memnet.text.relative import times_in
 from memnet.types import Certainty
@@ -81,14 +81,7 @@ _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(
     r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) |^.+['’]s ", re.IGNORECASE
 )
-_NO_SUBJECT = frozenset(
-    """
-    there here that this if when while where who whom whose which what why how whether because
-    although to not will would can could may might shall should must was were had did does do has
-    have nobody everybody everyone someone
-    says said thinks thought believes believed hopes hoped wants wanted
-    """.split()
-)
+_NO_SUBJECT = listed("no subject")
 # Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
 # who's right?").
 _ASKS = re.compile(

@@ -8,6 +8,7 @@ covers is only ever added.
 import re
 from typing import NamedTuple
 
+from memnet.text.english import word_lists
 from memnet.text.names import normalise
 
 # Aspects that any word may belong to: only similar words make them the same. To be ill excludes
@@ -39,51 +40,20 @@ class Relation(NamedTuple):
 
 _BE = r"(?:is|are|am)"
 _IN = r"(?:in|at|on|inside|near|under|behind|aboard|beside|next to|opposite|by the)"
-# Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
-# their values agree.
-_ASPECTS = (
-    # Who moves somewhere lives there and is there; one may live in one place and be in another.
-    (
-        "home whereabouts",
-        r"(?:mov(?:es?|ed)|relocat(?:es?|ed)) (?:back )?(?:from .{1,80}? )?(?:to|into)|settled in|"
-        r"left .{1,80}? for",
-    ),
-    ("home", rf"(?:liv(?:es?|ing)|resid(?:es?|ing)) {_IN}|{_BE} based {_IN}"),
-    (
-        "whereabouts",
-        rf"(?:{_BE}|stays?|staying|lies|stands) (?:back |located |situated |staying |kept )?{_IN}|"
-        r"(?:goes|go|went|travell?ed|journeyed|walked|ran|drove|flew|sailed|came|returned|got) "
-        r"(?:back )?to|arrived (?:in|at)|entered|reached",
-    ),
-    ("work", rf"work(?:s|ing)? (?:at|for)|{_BE} employed (?:at|by)|got a job (?:at|with)"),
-    ("spouse", rf"{_BE} married to|married"),
-    ("name", rf"{_BE} (?:named|called)"),
-    ("weight", r"weighs?"),
-    ("price", r"costs?"),
-    ("size", r"measures?"),
-    ("owner", rf"belongs? to|{_BE} owned by"),
-    ("leader", rf"{_BE} (?:led|headed|run|managed|commanded) by"),
-    ("opening", r"opens? at"),
-    ("closing", r"closes? at"),
-    ("start", r"(?:starts?|begins?) at"),
-)
-# Aspects whose value a verb ends.
-_ENDED = (
-    ("home whereabouts", r"moved (?:out of|away from)|departed from"),
-    ("home whereabouts work", r"left|quit"),
-    ("work", r"resigned from|retired from"),
-    ("spouse", r"divorced"),
-)
 
 
 def _verb(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?:has|have) )?(?:{pattern})\b ?", re.IGNORECASE)
 
 
+# The aspects of a verb, and whether it ends their value
 _VERBS = [
-    (frozenset(aspects.split()), _verb(pattern), ends)
-    for table, ends in ((_ASPECTS, False), (_ENDED, True))
-    for aspects, pattern in table
+    (
+        frozenset(section.removeprefix("ends ").split()),
+        _verb("|".join(verbs).replace("BE", _BE).replace("IN", _IN)),
+        section.startswith("ends "),
+    )
+    for section, verbs in word_lists("verbs.txt")
 ]
 _STATE = _verb(rf"{_BE}|becomes?|became|become")
 _AMOUNT = _verb(r"has|have|holds?|seats?|contains?")

@@ -162,7 +162,7 @@ class TellTransaction(Telling):
                     "repeat the statement in the words in which it was told"
                 )
             journal.note_erasure(self.entry)
-            statements.erase(ids)
+            journal.erase(ids)
             return None
         if [effect.label for effect in resolution.changed] == [Label.MERGE]:
             journal.note(self.entry, ids, usage=1.0)

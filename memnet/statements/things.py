@@ -30,7 +30,7 @@ _HOUR = re.compile(
     r"\d{1,2}(?:[:.]\d\d|(?:[:.]\d\d)? ?[ap]\.?m\b\.?| o['’]clock))",
     re.IGNORECASE,
 )
-_PARTED = re.compile(
+PARTED = re.compile(
     r"\b(?:sold|gave(?: away| back|(?= [^.,;:!?]{1,80} (?:away|back|to)\b))|got rid of|"
     r"traded(?: in)?|swapped|exchanged|replaced|scrapped|threw (?:away|out)) "
     r"(?:(?:my|our|his|her|their|the) (?P<thing>[^.,;:!?]{1,80}?)|it)"
@@ -93,7 +93,7 @@ def parts_with(new: Told, earlier: Told, last: bool = False) -> bool:
     own, other = _words(new.subject), _words(earlier.subject)
     is_had = other[:1] == own if len(other) > 1 else other == own and _HAS.search(earlier.text)
     got = other == own and INSTEAD.search(earlier.text)
-    found = _PARTED.search(new.text)
+    found = PARTED.search(new.text)
     if not own or not found or not (got or (is_had and Clauses(earlier.text).tense_at(0) >= 0)):
         return False
     return set(_words(found["thing"])) <= set(_words(earlier.text)) if found["thing"] else last

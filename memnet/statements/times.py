@@ -14,7 +14,7 @@ from memnet.storage import Told
 from memnet.text.dates import DateRange, day_name, local_time, one_day
 from memnet.text.english import Clauses
 from memnet.text.names import normalise, subject_of
-from memnet.text.relative import Role, TimeSpan, times_in
+from memnet.text.relative import EVER, Role, TimeSpan, asked_times, times_in
 
 # What a statement counts that held on the days of a question, and one that did not, beside one that
 # is about them.
@@ -56,11 +56,9 @@ def _who(told: Told) -> str:
     return "" if set(normalise(told.subject).split()) <= set(words) else told.subject
 
 
-def first_day(question: str, moment: float) -> float | None:
-    """The start of the days that a question of a moment names; None where it names none."""
-    times = times_in(question, local_time(moment).date())
-    firsts = [place.days.meant.first for place in times if place.role == "at"]
-    return start_of(min(firsts)) if firsts else None
+def days_asked(question: str, moment: float) -> list[DateRange]:
+    """The days that a question of a moment asks about; none where it names none."""
+    return [place.days for place in asked_times(question, local_time(moment).date())]
 
 
 def start_of(day: date) -> float:
@@ -70,19 +68,26 @@ def start_of(day: date) -> float:
 
 def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
     """How far the times of K statements match a question's: [K] float32, 1 where it has none."""
-    times = times_in(question, local_time(moment).date())
-    asked = [place.days.meant for place in times if place.role == "at"]
-    if asked:
-        return np.array([max(_match(one, days) for days in asked) for one in told], np.float32)
-    return np.ones(len(told), np.float32)
+    asked = days_asked(question, moment) or [EVER]
+    return np.array([max(_match(one, days) for days in asked) for one in told], np.float32)
 
 
-def without_plans(question: str, told: Sequence[Told], moment: float) -> list[Told]:
-    """The statements without those that a question about now is not about.
+def of_their_time(question: str, told: Sequence[Told], moment: float) -> list[Told]:
+    """The statements without those that a question about now, or about some days, is not about.
 
     "5 mg from tomorrow" is left out of what is read for "What is the dose?" as long as what it is
-    to replace still holds. All others that begin later are read.
+    to replace still holds; all others that begin later are read. Of statements that took each
+    other's place those are read for "in 2022" that held then, if any did.
     """
+    if asked := days_asked(question, moment):
+        by = {one.id: one.changed_by for one in told if one.change == "supersede"}
+
+        def newest(slot: int | None) -> int | None:
+            return newest(by[slot]) if slot in by else slot
+
+        held = {one.id for one in told if any(_match(one, days) > _OTHER for days in asked)}
+        replaced = {newest(slot) for slot in held}
+        return [one for one in told if one.id in held or newest(one.id) not in replaced]
     if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
         return list(told)
     to_replace = {
@@ -92,14 +97,16 @@ def without_plans(question: str, told: Sequence[Told], moment: float) -> list[To
 
 
 def _match(told: Told, days: DateRange) -> float:
-    """How far a statement is about some days: by what it names, else by when it was told."""
+    """How far a statement is about some days: by its own times, else when it was told or held."""
     day = local_time(told.told).date()
     own = [place.days for place in times_in(told.text, day) if place.role == "at"]
     if any(overlap(one, days) for one in own or [one_day(day)]):
         return 1.0
     begun = local_time(told.valid_from).date() <= days.last
     ended = told.valid_until is not None and local_time(told.valid_until).date() <= days.first
-    return _HELD if begun and not ended else _OTHER
+    if not begun or ended:
+        return _OTHER
+    return 1.0 if not own and (days.first == EVER.first or days.last == EVER.last) else _HELD
 
 
 def overlap(one: DateRange, other: DateRange) -> bool:

@@ -3,8 +3,8 @@
 import reprlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import date, datetime
+from contextlib import contextmanager, suppress
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -12,6 +12,8 @@ from pydantic import Field, ValidationError
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError, ModelError
 from memnet.storage import Scope
+from memnet.text.dates import one_day
+from memnet.text.relative import days_named
 from memnet.types import Message
 
 _CENTURY = 100 * 365.25 * 86_400
@@ -37,28 +39,34 @@ def check_text(text: str, what: str, max_characters: int) -> None:
         ) from error
 
 
-def check_moment(value: object, what: str) -> float | None:
+def check_moment(value: object, what: str, *, last: bool = False) -> float | None:
     """A time from outside, in seconds since the epoch; None for None.
 
-    ISO 8601 text, a datetime or a date. Without a time of day it is the start of the day, without a
-    zone the local time of this machine. InputError where it is none, before 1970, or more than a
-    century ahead.
+    ISO 8601 text, a datetime, a date, or days as ``days_named`` reads them. Without a time of day
+    it is the start of the day or period, or with ``last`` its end, or now where that is within;
+    without a zone the local time of this machine. InputError where it is none, before 1970, or more
+    than a century ahead.
     """
     if value is None:
         return None
-    moment: object = value
-    try:
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
-        elif isinstance(value, date) and not isinstance(value, datetime):
-            moment = datetime(value.year, value.month, value.day)
-        seconds = moment.timestamp() if isinstance(moment, datetime) else None
-    except (ValueError, OverflowError, OSError):
-        seconds = None
+    seconds, now = None, time.time()
+    with suppress(ValueError, OverflowError, OSError):
+        days = days_named(value.strip(), date.today()) if isinstance(value, str) else None
+        if isinstance(value, date) and not isinstance(value, datetime):
+            days = one_day(value)
+        if days is not None:
+            ends = days.first, days.last + timedelta(days=1)
+            begin, after = (datetime.combine(day, datetime.min.time()).timestamp() for day in ends)
+            # The last second: what is told at the start of the next day was not known.
+            seconds = begin if not last else now if begin <= now < after else after - 1
+        else:
+            moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+            seconds = moment.timestamp() if isinstance(moment, datetime) else None
     if seconds is None or not 0 <= seconds <= latest_moment():
         raise InputError(
             f"{what} is {reprlib.repr(value)}; expected a date or time in ISO 8601 such as "
-            "2026-01-12 or 2026-01-12T10:30+01:00, from 1970 on and at most a century ahead"
+            "2026-01-12 or 2026-01-12T10:30+01:00, or days such as 'March 2024', 2024 or "
+            "yesterday, from 1970 on and at most a century ahead"
         )
     return seconds
 
@@ -127,7 +135,7 @@ def check_question(
             f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
             f"{limits.hops} and {limits.evidence:,}"
         )
-    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of"))
+    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of", last=True))
 
 
 def _is_count(value: object, limit: int) -> bool:

@@ -223,8 +223,8 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         (rf"\bfor (?:about |another )?{_COUNT}\b(?! (?:of|ago|from)\b)", _lasting),
         (rf"\b(?P<before>last|next|this) {_MONTH}(?!\.? ?\d)", _month),
         (
-            r"\b(?P<before>since|from|until|till|in|during|starting)(?: (?:early|mid|late))? "
-            rf"(?P<what>{_MONTH})(?!\.? ?\d)",
+            r"\b(?P<before>since|from|until|till|in|during|starting|before|after) "
+            rf"(?:(?:early|mid|late) )?(?P<what>{_MONTH})(?!\.? ?\d)",
             _month,
         ),
         (
@@ -233,7 +233,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
             _month,
         ),
         (
-            r"\b(?:in|since|from|until|till) (?:the year )?"
+            r"\b(?:in|since|from|until|till|before|after) (?:the year )?"
             r"(?P<what>(?P<edge>)(?P<year>(?:19|20)\d\d))"
             rf"{_FOLLOWS}",
             _year,
@@ -248,7 +248,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
 # Quick filter: every text with a time matches, and most texts don't.
 _ANY = re.compile(
     r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
-    r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
+    r"\b(?:last|next|since|from|until|till|in|during|on|of|starting|before|after) "
     r"(?:the |late |early |mid |end )*(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
     r"mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
@@ -258,6 +258,8 @@ _ROLE = re.compile(
     r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
     re.IGNORECASE,
 )
+_SIDE = re.compile(r"\b(before|after|since|from|until|till|in|on|during)(?: the)?\s\Z", re.I)
+EVER = DateRange(date(2, 1, 1), date(9998, 1, 1))  # Days of which every zone has the time
 # Ends where the time begins to which something is arranged, in whatever tense: "was moved to ".
 _ARRANGED = re.compile(
     r"\b(?:(?P<until>extended|prolonged)|(?P<at>rescheduled|moved|shifted|changed|postponed|delayed|"
@@ -266,6 +268,7 @@ _ARRANGED = re.compile(
     re.IGNORECASE,
 )
 _ARRANGED_BEFORE = 90  # Look-behind window in characters, >= the longest match
+_LONGEST_NAME = 40  # Characters of what names some days: "the day before yesterday"
 _BEFORE = 20  # Look-behind window in characters, >= the longest role phrase
 
 
@@ -290,6 +293,35 @@ def times_in(text: str, reference: date) -> list[TimeSpan]:
             if place is not None:
                 chosen.append(place)
     return chosen
+
+
+def asked_times(question: str, today: date) -> list[TimeSpan]:
+    """The times that a question asks about, with prepositions: "before May" is all days before."""
+    found: list[TimeSpan] = []
+    for place in times_in(question, today):
+        side, days = _SIDE.search(question, 0, place.start), place.days.meant
+        if place.role == "for" or not EVER.first < days.first <= days.last < EVER.last:
+            continue
+        word, one = side[1].lower() if side else "", timedelta(days=1)
+        if word in ("before", "until", "till"):
+            last = days.last if word != "before" and days.count == 1 else days.first - one
+            days = DateRange(EVER.first, last)
+        elif word in ("after", "since", "from"):
+            days = DateRange(days.last + one if word == "after" else days.first, EVER.last)
+        found.append(place._replace(start=side.start() if side else place.start, days=days))
+    return found
+
+
+def days_named(text: str, today: date) -> DateRange | None:
+    """The days that a text names, and nothing else: "yesterday", "March 2024", "2024".
+
+    "Monday" and "May" are the last ones before today; None where it names none, or says more.
+    """
+    for said in (f"It was {text}", f"It was in {text}") if len(text) <= _LONGEST_NAME else ():
+        for place in times_in(said, today):
+            if (place.start, place.end) == (len(said) - len(text), len(said)):
+                return place.days.meant
+    return None
 
 
 def _place(

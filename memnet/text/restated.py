@@ -15,41 +15,10 @@ _AUXILIARY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # Written in one way before words are compared.
-_SPELLED = tuple(
-    (re.compile(pattern, re.IGNORECASE), written)
-    for pattern, written in (
-        (r"[’`]", "'"),
-        (r"\bcan(?:not|'t)\b", "can not"),
-        (r"\bwon't\b", "will not"),
-        (r"\b(?:take|taken|taking) (my |your |the )?(\w{1,20} )?off\b", r"remove \1\2"),
-        (r"n't\b", " not"),
-        (r"\b(must|shall) not\b|(?:^\W{0,4}|(?<=[.;:] ))(please )?(do not|never)\b", "may not"),
-        (r"\b(it|he|she|there|that)'s\b", r"\1 is"),
-        (r"'s\b", ""),
-        (r"\bnot only\b", ""),
-        (r",? but also\b|\bas well as\b", " and"),
-        (r"\bno (?:longer|more)\b|\bno ?one\b|\b(?:nobody|nothing|none|never)\b", "not"),
-        (r"\b(?:have|has|had) to\b", "must"),
-        (
-            r"\bcan not (?:stand|bear)\b(?! (?:at|in|on|up)\b)|\b(?:hate|detest|loathe)s?\b",
-            "dislikes",
-        ),
-        (r"\b(?:love|adore|enjoy)s?\b|\b(?:is|are|am) fond of\b", "likes"),
-        (r"\bany (?:more|longer)\b", ""),
-        (r"\b(?:have|has) (not )?been\b", r"\1been"),
-        (r"\bonly\b(.{0,60}?)\bwith\b", r"may not\1without"),  # "only with an adult"
-        (r"\b(?:switched|turned) (?=on\b|off\b)", ""),
-        (r"\bout of (?:order|service|use)\b", "broken"),
-        (r"\b(?:(?:served|carried|offered|provided) )?(?:free of charge|for free)", "free"),
-        (r"\bcosts? (?:anything|money|\W?\d[\d.,]{0,9}\W?(?: ?[a-z]{1,9}\b)?)", "costs"),
-        (r"\bcosts? [a-z]{3,9} (?:euros?|dollars?|pounds?|francs?|crowns?|cents?)\b", "costs"),
-        (r"\bcosts an? [a-z]{1,9}", "costs"),
-        (
-            r"^do(?:es)? (?:i|you|we|one|people) must pay (?:anything )?for (.{1,80})",
-            r"does \1 cost",
-        ),
-    )
-)
+_SPELLED = [
+    (re.compile(pattern, re.IGNORECASE), " ".join(written))
+    for _, (pattern, *written) in word_lists("spelled.txt")
+]
 _WORD = re.compile(r"[^\W_]+(?:[.,:/][^\W_]+)*")
 _DENYING = frozenset("not no neither nor".split())
 # Words of the same modality count as one; the second ones deny it.

@@ -45,6 +45,75 @@ def test_what_ends_something_is_quoted(memory: Engine) -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "question", "short"),
+    [
+        ("The sloop is green.", "Is the sloop red?", "no"),
+        ("Runa left Oban.", "Where does Runa live?", None),
+        ("Runa left Oban.", "Does Runa live in Oban?", "no"),
+        ("Runa lives in Oban.", "Where does Runa work?", None),
+        ("Runa owns a harp. Runa sold the harp to Ivo.", "Does Ivo own the harp?", "yes"),
+        ("Runa owns a harp. Runa sold the harp to Ivo.", "Does Runa own a harp?", "no"),
+        ("I sold my moped and bought a trike.", "Do I have a moped?", "no"),
+        ("I sold my moped and bought a trike.", "Do I have a trike?", "yes"),
+    ],
+)
+def test_only_what_is_said_of_what_is_asked_answers(
+    memory: Engine, told: str, question: str, short: str | None
+) -> None:
+    memory.tell(told, at="2025-05-08")
+    assert memory.ask(question).short == short
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Where did Runa live in 2021?", "Oban"),
+        ("Where did Runa live in 2023?", "Mallaig"),
+        ("Where did Runa live before March 2022?", "Oban"),
+        ("Where has Runa lived since 2025?", "Nairn"),
+        ("Where did Ivo race before 2022?", "Skye"),
+        ("Where did Ivo race after 2023?", "Arran"),
+    ],
+)
+def test_what_held_on_the_days_that_are_asked_about(
+    memory: Engine, question: str, short: str
+) -> None:
+    for at, told in (
+        ("2020-02-01", "Runa lives in Oban."),
+        ("2021-08-01", "Ivo raced off Skye in July 2021."),
+        ("2022-05-15", "Runa moved to Mallaig."),
+        ("2024-06-20", "Ivo raced off Arran in June 2024."),
+        ("2025-01-20", "Runa moved to Nairn."),
+    ):
+        memory.tell(told, at=at)
+    assert memory.ask(question).short == short
+
+
+@pytest.mark.parametrize("question", ["Is the kiln expensive?", "Is the kiln fast?"])
+def test_a_verdict_by_another_state_is_little_likely(memory: Engine, question: str) -> None:
+    memory.tell("The kiln is cracked.")
+    answer = memory.ask(question)
+    assert answer.abstained or (answer.confidence or 0) <= 0.41
+
+
+def test_what_was_forgotten_has_changed_nothing(memory: Engine) -> None:
+    memory.tell("Runa lives in Oban.", at="2024-05-08")
+    memory.tell("Runa moved to Nairn.", at="2025-05-08")
+    memory.tell("Forget that Runa moved to Nairn.")
+    assert memory.ask("Where does Runa live?").short == "Oban"
+    memory.tell("Runa gave away the harp.", at="2025-06-08")
+    assert memory.tell("Forget that Runa gave away the harp.").decisions[0].action == "erase"
+
+
+def test_documents_answer_where_what_was_told_does_not(memory: Engine, tmp_path: Path) -> None:
+    (tmp_path / "mill.md").write_text("# Mill\n\nThe winch is in the loft. It was made in 1911.\n")
+    memory.ingest(tmp_path / "mill.md")
+    memory.tell("The winch is loud.")
+    assert "loft" in (memory.ask("Where is the winch?").short or "")
+    assert memory.ask("Is the winch loud?").short == "yes"
+
+
+@pytest.mark.parametrize(
     ("question", "text", "other"),
     [
         ("Who is Ivo's sister?", "Alma, sister of Ivo", False),

@@ -455,11 +455,37 @@ def test_without_zone_it_is_local_and_a_date_is_its_start(zone: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("named", "first", "last"),
+    [
+        ("2021", (2021, 1, 1), (2021, 12, 31)), ("March 2022", (2022, 3, 1), (2022, 3, 31)),
+        (" 5 May 2023 ", (2023, 5, 5), (2023, 5, 5)),
+        ("2023-05-05", (2023, 5, 5), (2023, 5, 5)),
+    ],
+)  # fmt: skip
+def test_days_are_meant_from_their_start_or_to_their_end(
+    named: str, first: tuple[int, int, int], last: tuple[int, int, int]
+) -> None:
+    assert check_moment(named, "at") == datetime(*first).timestamp()
+    assert check_moment(named, "as_of", last=True) == datetime(*last, 23, 59, 59).timestamp()
+
+
+def test_relative_days_are_before_now_and_a_period_that_goes_on_ends_now() -> None:
+    day = timedelta(days=1)
+    start = datetime.combine(date.today() - day, datetime.min.time())
+    assert check_moment("yesterday", "at") == start.timestamp()
+    assert check_moment("yesterday", "as_of", last=True) == (start + day).timestamp() - 1
+    for named in ("today", date.today(), str(date.today().year)):
+        now = check_moment(named, "as_of", last=True)
+        assert now is not None
+        assert abs(now - time.time()) < 60
+
+
+@pytest.mark.parametrize(
     "value",
     [
-        "", "yesterday", "2026-13-01", "2026-02-30", "10000-01-01", "9999-12-31", "2200-01-01",
-        "1969-12-31T00:00Z", "0001-01-01", "nan", 5, 5.0, True, b"2026", "\ud800", "x" * 10**6,
-        datetime.max, datetime.min, date.min, date.max,
+        "", "soon", "yesterday or today", "since 2020", "2026-13-01", "2026-02-30", "10000-01-01",
+        "9999-12-31", "2200-01-01", "1969-12-31T00:00Z", "0001-01-01", "nan", 5, 5.0, True,
+        b"2026", "\ud800", "x" * 10**6, datetime.max, datetime.min, date.min, date.max,
     ],
     ids=lambda value: ascii(value)[:20],
 )  # fmt: skip

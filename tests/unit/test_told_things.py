@@ -1,9 +1,11 @@
 """Statements about different things leave each other, and what was told answers what is asked."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from memnet.statements.asked import decided, with_instead, without_others
 from memnet.statements.parsing import RuleParser
@@ -127,13 +129,17 @@ def test_a_statement_decides_what_asks_for_just_that(
     assert [one for one in FORMS if reading.forms[one] == 1] == [form]
 
 
+def _unlike(texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.eye(len(texts), dtype=np.float32)
+
+
 def _decided(question: str, texts: list[str], *read: Piece) -> StatementReading:
     """What is decided where the network has no answer, or has ``read`` one."""
     forms: dict[AnswerForm, float] = {
         one: float(one == ("value" if read else "none")) for one in FORMS
     }
     undecided = StatementReading(forms, read, (), 0, (0.0,) * len(texts))
-    return decided(question, [_told(text) for text in texts], undecided, _NOW + 1)
+    return decided(question, [_told(text) for text in texts], undecided, _NOW + 1, _unlike)
 
 
 _RACE = "The race was put off until Monday."
@@ -225,7 +231,7 @@ def test_what_has_ended_is_read_for_what_was_before(question: str, read: list[in
 def test_a_verdict_is_about_who_and_what_is_asked_for(question: str, said: str, form: str) -> None:
     forms: dict[AnswerForm, float] = {one: float(one == "no") for one in FORMS}
     reading = StatementReading(forms, (), (), 0, (0.9,))
-    given = decided(question, [_told(said)], reading, _NOW + 1).forms
+    given = decided(question, [_told(said)], reading, _NOW + 1, _unlike).forms
     assert [one for one in FORMS if given[one] == 1] == [form]
 
 
@@ -233,7 +239,7 @@ def test_a_denial_of_something_else_is_in_no_conflict() -> None:
     forms: dict[AnswerForm, float] = {one: float(one == "conflict") for one in FORMS}
     told = [_told("Ida has never seen a wolf.")]
     reading = StatementReading(forms, (), (), 0, (0.9,))
-    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1).forms["none"] == 1
+    assert decided("Has Ida seen a lynx?", told, reading, _NOW + 1, _unlike).forms["none"] == 1
 
 
 @pytest.mark.parametrize(

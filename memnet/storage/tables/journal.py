@@ -1,6 +1,6 @@
 """The journal: what each ``tell`` changed, so that it can be taken back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memnet.storage.tables.checked import (
@@ -133,9 +133,16 @@ class Journal(Part):
                 self._statements.erase(entry.added)
             self._delete([row[0] for row in entries])
             ids = [row[0] for row in learned]
-            left = [one.id for one in self._statements.told(ids)]
-            self._restore(JournalEntry(0, 0.0, False, left, []))
-            self._statements.erase(left)
+            self.erase([one.id for one in self._statements.told(ids)])
+
+    def erase(self, ids: Sequence[int]) -> None:
+        """Erase statements for good; what they changed is as it was before them."""
+        with self._rows.changing():
+            for slot in sorted(ids, reverse=True):
+                told = "SELECT tell FROM journal WHERE slot = ? AND added = 1"
+                row = self._connection.one(told, slot)
+                self._set_before(0 if row is None else row[0], slot)
+            self._statements.erase(ids)
 
     def forget_messages(self, sources: Iterable[int]) -> None:
         """Forget how to take back what was learned from the messages of sources, by their rows."""
