@@ -15,7 +15,7 @@ import argparse
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,14 @@ def main() -> None:
         predictions: dict[str, Prediction] = {}
         questions: list[Question] = []
 
-        def ask(memory: Engine, name: str, question: str, answers: list[str]) -> None:
+        def ask(
+            memory: Engine, name: str, question: str, answers: list[str], quotes: Sequence[str] = ()
+        ) -> None:
             if not isinstance(memory.answerer, Predictor):
                 raise SystemExit(f"{name}: the memory has no reader")
             key = f"{name}: {question}"
             predictions[key] = memory.answerer.predict(question)
-            questions.append(Question(question=key, answers=tuple(answers)))
+            questions.append(Question(question=key, answers=tuple(answers), quotes=tuple(quotes)))
 
         with Engine.open(
             Path(scratch, "store"), create=True, answerer="text", reader=str(plain)
@@ -70,7 +72,8 @@ def main() -> None:
             memory.ingest(_passages(others))
             for name, asked in collections(options.data).items():
                 for one in asked if part_of_collection(name) != "train" else ():
-                    ask(memory, name, one["question"], phrases(one))
+                    quotes = [*one["best"], *(other["quote"] for other in one["evidence"])]
+                    ask(memory, name, one["question"], phrases(one), quotes)
             for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
                 ask(memory, one["set"], one["question"], one["answers"])
     calibration, report = fit_calibration(questions, predictions.__getitem__)

@@ -196,9 +196,9 @@ class AnswerConfig(Settings):
     rules: bool = True
     """Whether rules of English may propose sub-questions, comparisons and denials; what was learned
     competes with them by probability, and answers alone where they are off."""
-    threshold: float = Field(default=0.3, ge=0, le=1)
-    """Min. confidence of what is shown at all. At the default 36 of 100 tempting questions that
-    five collections, from which nothing was learned, don't answer are shown something, 14 an
+    threshold: float = Field(default=0.35, ge=0, le=1)
+    """Min. confidence of what is shown at all. At the default 32 of 100 tempting questions that
+    five collections, from which nothing was learned, don't answer are shown something, 12 an
     answer."""
     answer_threshold: float | None = Field(default=None, ge=0, le=1)
     """Min. confidence of what is shown as an answer, below which the sentences alone are; None for
@@ -213,8 +213,8 @@ class AnswerConfig(Settings):
     support_floor: float = 0.35
     """Cosine of question and best evidence below which an answer needs ``unsupported_threshold``.
     Questions about something else rarely reach it; nor do some about one line of a long note."""
-    unsupported_threshold: float = Field(default=0.5, ge=0, le=1)
-    """Min. confidence of an answer below that floor: it has to be more likely right than wrong. A
+    unsupported_threshold: float = Field(default=0.45, ge=0, le=1)
+    """Min. confidence of an answer below that floor: it has to be about as likely right as wrong. A
     reader without a calibration abstains there."""
 
 

@@ -261,7 +261,8 @@ def confidence(train_files: tuple[Path, ...], out: Path, as_json: bool, **openin
     """Learn how often the reader is right about a store.
 
     Each file has a JSON object a line: {"question", "answers": [...]}; no answers where the store
-    does not hold one. The folder gets the reader with its new calibration.
+    does not hold one. Of a question for yes or no, "quotes" are the sentences that answer it. The
+    folder gets the reader with its new calibration.
 
     \b
     Example:

@@ -134,6 +134,8 @@ class Question(BaseModel):
     question: Annotated[str, AfterValidator(_not_blank)]
     answers: tuple[str, ...] = ()
     """Right answers; none means that the memory does not hold one."""
+    quotes: tuple[str, ...] = ()
+    """Sentences that answer it: what shows one of them is right where yes or no is left open."""
     gold: tuple[str, ...] = ()
     """Source ids of the documents that hold the answer; none means not known."""
     hops: int | None = None

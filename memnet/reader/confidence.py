@@ -13,7 +13,7 @@ from memnet.text.names import normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
-FEATURES = 16
+FEATURES = 17
 _QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
 # Kinds of answers whose confidence is promised apart: short ones, yes or no, and quotations.
 Promise = Literal["value", "verdict", "quoted"]
@@ -41,6 +41,7 @@ class Signals(NamedTuple):
     kind: AnswerKind = "value"  # Of the answer; one that is quoted has other chances for each kind
     length: int = 0  # Characters of the short answer, 0 where there is none
     support: float = 0.5  # That what is quoted answers, by the reader from it alone
+    left_open: bool = False  # Whether yes or no is asked for and the quotation leaves it open
     # Share of what was read that no passage denies, 0..1; no feature, but a factor
     attested: float = 1.0
 
@@ -58,6 +59,7 @@ class Signals(NamedTuple):
             log_odds(self.quoted, _EPSILON),
             math.log1p(self.length),
             log_odds(self.support, _EPSILON),
+            float(self.left_open),
             float(self.kind in ("yes", "no")),
             *(float(self.kind == kind) for kind in _QUOTED),
         )

@@ -140,7 +140,7 @@ def _words(text: str) -> list[_Word]:
             link.append("the" if word in _ARTICLES else word)
             continue
         own = " ".join(one for one in link if one not in _HELPING)
-        starts = not found or own.endswith((";", ":", "("))
+        starts = not (found or link) or own.endswith((";", ":", "("))
         after = text[match.end() : match.end() + 2].strip()
         name = word != match[0] and not (starts and after.strip("'’") == after.lower())
         helped = not _HELPING.isdisjoint(link)
@@ -163,19 +163,18 @@ def says_of_another(
     if answer and gives_other_measure(question, text):
         return True
     asked = _words(question)
-    said = [words for one in units(text) if (words := _words(text[one.start : one.end]))]
-    if max(map(len, (asked, *said))) > _MOST_COMPARED:
+    said = list(_clauses(text, subject))
+    if max(map(len, (asked, *(words for words, _ in said)))) > _MOST_COMPARED:
         return False
     around = {one.stem for line in context.split("\n") for one in _words(line)}
-    known = around.union(one.stem for sentence in said for one in sentence)
+    known = around.union(one.stem for words, _ in said for one in words)
     known |= {stem(one.casefold()) for one in _OF_KIND.findall(question)}
     own, given = {one.stem for one in asked}, {one.stem for one in _words(answer)}
     absent = [n for n, one in enumerate(asked) if one.stem not in known | _ASKING]
     events = _OF_EVENTS.search(question) is not None
     alone = bool(absent) and absent[-1] - absent[0] < min(_MOST_ABSENT, len(asked) - 1)
     compared: list[tuple[list[str], float]] = []
-    for sentence in said if len(said) <= _MOST_SENTENCES else []:
-        first = sentence[0] if sentence[0].stem else (_words(subject) or sentence)[0]
+    for sentence, first in said if len(said) <= _MOST_SENTENCES else []:
         pairs = list(_aligned(asked, sentence, around, events))
         if alone and _may_be_subject(asked, absent, events):
             pairs.append(_Pair(asked[absent[0]], first, "", _ALIKE_SUBJECTS))
@@ -186,15 +185,31 @@ def says_of_another(
             if answers or pair.asked.stem in known or pair.said.stem in own | {""}:
                 continue
             named = pair.asked.name and pair.alike == _ALIKE_SUBJECTS
-            is_long = len(sentence) > _MOST_WORDS and not named
+            of_same = pair.link == "of" and pair.alike == _ALIKE
+            is_long = len(sentence) > _MOST_WORDS and not (named or of_same)
             if pair.excludes(numbers_alone=is_long):
                 return True
             may_differ = pair.alike and not pair.asked.name and pair.asked.stem not in _ASKING
             if alone and may_differ and not pair.numbers and not is_long:
                 others = [first.text, *(one.text for one in sentence[1:])]
-                verbs = pair.alike == _ALIKE_VERBS
-                compared.append(([pair.said.text] if verbs else others, pair.alike))
+                by_itself = of_same or pair.alike == _ALIKE_VERBS
+                compared.append(([pair.said.text] if by_itself else others, pair.alike))
     return any(differ(encode, [asked[n].text for n in absent], *one) for one in compared)
+
+
+def _clauses(text: str, subject: str) -> Iterator[tuple[list[_Word], _Word]]:
+    """The words of each sentence, or part of one up to a semicolon, and its subject.
+
+    A pronoun at its start stands for the subject of the part before, or the first of ``subject``.
+    """
+    for unit in units(text):
+        before = _words(subject)[:1]
+        for clause in text[unit.start : unit.end].split(";"):
+            words = _words(clause)
+            if words:
+                first = words[0] if words[0].stem else (before or words)[0]
+                before = [first]
+                yield words, first
 
 
 def differ(

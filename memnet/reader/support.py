@@ -31,9 +31,9 @@ _DENIES = re.compile(
     r"formerly|used to|until|closed|cancelled)\b|n['’]t\b",
     re.IGNORECASE,
 )
-# Probability of an unsure verdict from which its passage is shown, and its share of confidence
-_OPEN, _LEFT_OPEN = 0.5, 0.6
-_ALIKE = 0.45  # Cosine of two words from which what is said of one may be so of the other
+# Share of confidence of what leaves yes or no open and says something else than is asked for; and
+# the cosine of two words from which what is said of one may be so of the other
+_ELSEWHERE, _ALIKE = 0.5, 0.45
 _BEGINS = re.compile(r"\W{0,9}(yes|no)\b", re.IGNORECASE)
 _TURNS = re.compile(r"[,;.–—-] {0,2}(?=(?:but|except|however|though|only)\b)", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"\b(?:was|were|had|did|will|would|once|planned)\b", re.IGNORECASE)
@@ -76,14 +76,13 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
         verdict = Candidate(text=word, score=probability)
         prediction = _with_signals(prediction, answer=probability)
         return _with_kind(prediction, word, [verdict, *prediction.candidates], word)
-    if probability >= _OPEN and _is_about(question, quoted, first.title, encode):
-        prediction = _with_signals(prediction, attested=_LEFT_OPEN)
-        prediction = _with_kind(prediction, word, [_quoted(prediction.quotes)], None)
-    elif prediction.kind in ("yes", "no"):
+    if prediction.kind in ("yes", "no"):
         quoted_whole = _quoted(prediction.quotes)
         prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
-    return prediction._replace(promised=False)  # whether it is so is left open
+    about = _is_about(question, quoted, first.title, encode)
+    prediction = _with_signals(prediction, left_open=True, attested=1.0 if about else _ELSEWHERE)
+    return prediction._replace(promised=False)
 
 
 def _deciding(question: str, word: str, quotes: Sequence[Quotation]) -> tuple[Quotation, ...]:

@@ -343,6 +343,25 @@ def test_confidence_becomes_the_share_that_is_right() -> None:
     assert len(calibration.weights) == FEATURES == len(_signals(0.5).features())
 
 
+def test_what_leaves_yes_or_no_open_is_right_by_the_sentence_that_it_shows() -> None:
+    """Half show the sentence that answers; where none is known, nothing is learned from it."""
+
+    def read(asked: str) -> Prediction:
+        text = "Boats may land." if int(asked.split()[0]) % 2 else "Fees apply."
+        signals = _signals(0.5)._replace(left_open=True)
+        return Prediction((Candidate(text=text, score=1),), signals=signals, promised=False)
+
+    texts = [f"{number} May boats land?" for number in range(40)]
+    told = [
+        Question(question=one, answers=("Yes",), quotes=("**Boats may land.**",)) for one in texts
+    ]
+    calibration, report = fit_calibration(told, read)
+    assert (report.questions, report.right) == (40, 0.5)
+    assert calibration.confidence(read(texts[0]).signals or _signals(0)) == pytest.approx(0.5)
+    with pytest.raises(InputError, match="0 of 0 questions"):
+        fit_calibration([Question(question=one, answers=("Yes",)) for one in texts], read)
+
+
 def test_confidence_needs_right_and_wrong_answers() -> None:
     shares = {f"a{number} ?": 0.5 for number in range(20)}
     questions = [Question(question=asked, answers=("nobody",)) for asked in shares]

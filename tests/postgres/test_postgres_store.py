@@ -118,7 +118,7 @@ def _asked(memory: Engine) -> list[Any]:
 def _stored(memory: Engine) -> list[Any]:
     store = memory.store
     ids = store.passage_ids().tolist()
-    names = dict(store.connection.rows("SELECT id, name FROM symbol"))
+    names: dict[int, str] = dict(store.connection.rows("SELECT id, name FROM symbol"))
     facts = store.facts.subjects(["orre light", "ann thale", "kestle", "nobody"])
     followed = store.facts.follow(store.facts.outgoing(facts.values())[:, :2].tolist())
     return [

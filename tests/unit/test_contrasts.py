@@ -23,6 +23,14 @@ encode = meanings([{"timber", "wood"}, {"begin", "starts"}])
             "Ines Roth is afraid of geese; her old bicycle stands behind the dairy since June.",
             "geese",
         ),
+        ("Where does Jonas live?", "Ines keeps bees and lives in Mill Lane.", "Mill Lane"),
+        ("How old is the cart?", "The sledge is of ash, made in Oslo; it is 30 years old.", "30"),
+        (
+            "How many sacks of barley does the barn hold?",
+            "The barn holds forty sacks of cement, the old mower and all that was left over from "
+            "the roof of the chapel in the year of the flood.",
+            "forty",
+        ),
         ("What does a crate of plums cost?", "A crate of quinces costs 8 euros.", "8 euros"),
         ("What is the fee for dancers?", "The fee is 5 euros for singers.", "5 euros"),
         ("When is the harvest ball?", "The spring ball is on 3 May.", "3 May"),
@@ -42,6 +50,7 @@ def test_another_in_its_place_does_not_answer(question: str, text: str, answer: 
         ("Who sleeps in tent 4?", "In tent 4 sleeps Ruben.", "Ruben"),
         ("What did hay cost in 2019?", "Hay cost 90 euros in 2018 and 95 in 2019.", "95"),
         ("What did hay cost in 2017?", "Hay cost 90 euros a bale.", "90 euros"),
+        ("How old is the sledge?", "The sledge is of ash, from Oslo; it is 30 years old.", "30"),
         ("What does a load of timber cost?", "A load of wood costs 80 euros.", "80 euros"),
         ("Who is Ines Roth's brother?", "Ines Roth's brother is Emil Roth.", "Emil Roth"),
         ("Which shed is the loom in?", "The barn loom is in shed 3.", "shed 3"),

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from memnet.cli.show import show_evidence, source_name
+from memnet.cli.output import source_name
+from memnet.cli.show import show_evidence
 from memnet.types import Evidence
 
 _WORDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20), max_size=60)

@@ -211,7 +211,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
         exact = self.twin.links(names, scope)
         linked = self.store.facts.subjects(names)
         assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
-        names_of = dict(self.store.connection.rows("SELECT id, name FROM symbol"))
+        names_of: dict[int, str] = dict(self.store.connection.rows("SELECT id, name FROM symbol"))
         assert all(names_of[symbol] == name for name, symbol in linked.items())
         groups = self.store.facts.outgoing(linked.values(), scope)
         pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]

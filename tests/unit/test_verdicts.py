@@ -68,7 +68,8 @@ def test_no_verdict_is_taken_from_another_clause(question: str, text: str, word:
 
 def test_a_passage_about_something_like_it_is_worth_more_than_one_about_something_else() -> None:
     rule = "Barges may not carry fowl."
-    for question, attested in (("May barges carry hens?", 0.6), ("May barges carry coal?", 1.0)):
+    for question, attested in (("May barges carry hens?", 1.0), ("May barges carry coal?", 0.5)):
         signals = verdict(question, rule, "no").signals
         assert signals is not None
+        assert signals.left_open
         assert signals.attested == attested
