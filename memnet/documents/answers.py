@@ -27,9 +27,10 @@ from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader, LoadedReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.references import Reference, reference_in
 from memnet.reader.rows import pieces_of
 from memnet.reader.support import read_alone, without_others
-from memnet.reader.tables import read_cells
+from memnet.reader.tables import CELL_CONFIDENCE, read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
@@ -50,6 +51,7 @@ _LEAST, _UNLIKE = 0.002, 0.3
 # manuals was answered from such a one. With 0.05 a sixth of the reading is saved in place of a
 # twelfth, and 154 of 250 answers of ``benchmarks.reliability`` are right in place of 156.
 _LEAST_READ = 0.02
+_MAX_REFERENCES = 3  # Cells of tables that a question is followed through
 
 
 class TextAnswers:
@@ -179,15 +181,23 @@ class TextAnswers:
             return self._answer(asked, None, self._config.hop.evidence)[2]
 
     def _search(
-        self, question: Question, hops: int | None, top_k: int
+        self,
+        question: Question,
+        hops: int | None,
+        top_k: int,
+        after: Sequence[Retrieval] = (),
     ) -> tuple[Retrieval, list[RankedSlot]]:
         retrieval = Retrieval(question, self.controller, self._config)
+        for one in after:  # whose hops come before
+            retrieval.reads += one.reads
         return retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
-        self, question: Question, hops: int | None, top_k: int
+        self, question: Question, hops: int | None, top_k: int, after: tuple[Retrieval, ...] = ()
     ) -> tuple[Retrieval, list[RankedSlot], Prediction]:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
+
+        Those ``after`` which it is asked are of the questions that referred to cells of tables.
 
         Facts, cells of tables and what is read in passages are proposals, and the likeliest is
         chosen. Facts are proposed only where the question names something: what else shares words
@@ -198,7 +208,7 @@ class TextAnswers:
         text = question.text
         if (listed := list_all(question)) is not None:  # counted, not read
             return Retrieval(question, self.controller, self._config), [], listed
-        retrieval, ranked = self._search(question, hops, top_k)
+        retrieval, ranked = self._search(question, hops, top_k, after[-1:])
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
@@ -222,9 +232,20 @@ class TextAnswers:
             passages = [item for item in passages if not is_foreign(item.slot.text)]
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         count = self._config.answer.passages
+        follows = self._config.answer.rules and len(after) < _MAX_REFERENCES
+        reference = reference_in(text, passages) if follows else None
+        if reference is not None and reference.name:
+            further = self.question(reference.question, question.scope)
+            last, found, prediction = self._answer(further, hops, top_k, (*after, retrieval))
+            if prediction.candidates and not prediction.abstained:
+                prediction = after_reference(prediction, reference)
+                return last, [*found, reference.row.item], prediction
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        by_cell = read_cells(text, terms, first, self._store.passages_of)
+        # A cell that is only referred to is not the one that is asked for.
+        by_cell = Prediction()
+        if reference is None:
+            by_cell = read_cells(text, terms, first, self._store.passages_of)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -234,6 +255,8 @@ class TextAnswers:
         rest = [*unread, *passages[count:]]
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
+        if reference is not None and any(map(reference.quotation.overlaps, read.quotes)):
+            read = read._replace(abstained=True)
         if foreign:
             by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
         return retrieval, ranked, choose([read, by_cell, by_facts])
@@ -387,6 +410,19 @@ def _public(quotation: Quotation) -> Quote:
     )
 
 
+def after_reference(prediction: Prediction, reference: Reference) -> Prediction:
+    """A prediction about the cell that a question referred to, with the row that it stands in."""
+    row = reference.quotation
+    step = Resolved(reference.question, reference.name, (row.item,), None, CELL_CONFIDENCE)
+    confidence = prediction.confidence
+    return prediction._replace(
+        confidence=None if confidence is None else confidence * CELL_CONFIDENCE,
+        quotes=(*prediction.quotes, *(() if row in prediction.quotes else (row,))),
+        support=(*prediction.support, row.item),
+        resolved=(step, *prediction.resolved),
+    )
+
+
 def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Prediction]:
     """A cell of a table and what was read, each only where the other leaves it possible.
 
@@ -425,9 +461,9 @@ def rank_evidence(
     for item in support:  # rows that something was computed from are not all ranked
         weights.setdefault(item.slot.id, item.attention)
     first = {item.slot.id: slots.get(item.slot.id, item) for item in support}
-    best = next(iter(by_attention), None)  # none where all of something was listed, not read
-    if best and first and weights[best] * _MIN_SUPPORT > weights.get(next(iter(first)), 0.0):
-        first = {best: slots[best], **first}
+    own = weights[support[0].slot.id] if support else math.inf
+    if by_attention and weights[by_attention[0]] * _MIN_SUPPORT > own:
+        first = {by_attention[0]: slots[by_attention[0]], **first}
     least = _LEAST * max(weights.values(), default=0.0)
     others = (slots[slot] for slot in by_attention if slot not in first)
     return [

@@ -44,7 +44,7 @@ _MEANT = 0.01  # Weight of a word that is meant and not said: less than of any t
 # were given for questions made from 16 tables, a third of them about other keys or columns; 99.3 %
 # were right. What is computed was not calibrated: it counts as a named cell.
 _WEIGHTS = (1.76, 1.59, 2.35)
-_MOST_SURE = 0.99  # What was right of those cells: nothing is surer
+CELL_CONFIDENCE = 0.99  # What was right of those cells: nothing is surer
 _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
@@ -92,6 +92,7 @@ class _Asked(NamedTuple):
 class _Found(NamedTuple):
     named: int  # Other cells of its row that the question says all of
     values: float  # Weight of the question's words that they hold
+    first: bool  # Whether its first cell, the name of the row, is one of them
     row: Row
     cell: Cell
 
@@ -152,7 +153,7 @@ def _confidence(share: float, named: bool) -> float:
     It is by the share of the question's words that the row or the operation explains, and whether a
     whole cell of the row is named.
     """
-    return min(_MOST_SURE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
+    return min(CELL_CONFIDENCE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
 def _verdict(asked: _Asked, rows: Sequence[Row]) -> Computed | None:
@@ -236,8 +237,8 @@ def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
     found = [one for one in found if _is_of_kind(asked, one.cell.text)] or found
-    found.sort(key=lambda one: (-one.named, -one.values))
-    if not found or (len(found) > 1 and found[1][:2] == found[0][:2]):
+    found.sort(key=lambda one: (-one.named, -one.values, not one.first))
+    if not found or (len(found) > 1 and found[1][:3] == found[0][:3]):
         return None
     best = found[0].row
     titles = stems(best.item.slot.title)
@@ -267,7 +268,7 @@ def _in_forms(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
             said = values.union(*(cell.named for cell in cells))
             needed = asked.own - (_ASKING - said)
             if names <= said | _ASKING and len(needed & said) >= _MIN_COVERED * len(needed):
-                found.append(_Found(0, asked.weight(values), Row(item, tuple(cells)), first))
+                found.append(_Found(0, asked.weight(values), False, Row(item, tuple(cells)), first))
     fit = [one for one in found if one.values == max(other.values for other in found)]
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
@@ -294,7 +295,7 @@ def _entry(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
             if day is not None and day.kind == "day" and asked.own <= said | known:
                 cells = [Cell("", found[name], *found.span(name)) for name in ("day", "what")]
                 amount = day.amount if end and end["last"] else -day.amount
-                one = _Found(0, 1.0, Row(item, tuple(cells)), cells[0])
+                one = _Found(0, 1.0, False, Row(item, tuple(cells)), cells[0])
                 entries.append((len(asked.own & said), amount, one))
     return max(entries, key=lambda one: one[:2])[2] if entries else None
 
@@ -415,7 +416,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
     if _PRICED.search(question):
         meant += map(stem, [*headers_of("cost"), "amount", "sum", "value"])
     if _WHERE.search(question):
-        meant += map(stem, "where place street room shelf hook locker shop store".split())
+        meant += map(stem, "where place street room shelf hook locker shop store town city".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
@@ -454,7 +455,8 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         and asked.order.keys() <= (numbered[0].named | numbered[0].value | _ASKING)
     ):  # "What is in row 5?"
         cell = next(cell for cell in row.cells if cell not in numbered)
-        return _Found(1, asked.weight(numbered[0].value), row, cell) if cell.value else None
+        value = asked.weight(numbered[0].value)
+        return _Found(1, value, numbered[0] is row.cells[0], row, cell) if cell.value else None
     if not cells or not cells[0].value or not preference(cells[0])[0]:
         return None
     cell, *less = cells
@@ -476,7 +478,7 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     # "The price in 2024" is not that of a row which has another column for 2024.
     codes_fit = asked.codes <= said.union(*(other.named for other in named))
     if weight and covered and codes_fit:
-        return _Found(len(named), weight, row, cell)
+        return _Found(len(named), weight, row.cells[0] in named, row, cell)
     return None
 
 
@@ -506,7 +508,7 @@ def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
     known = asked & said.union(title, *(cell.named for cell in row.cells))
     if len(known) < _MIN_COVERED * len(asked):
         return None
-    return _Found(0, len(said) / len(asked), row, rest[0])
+    return _Found(0, len(said) / len(asked), False, row, rest[0])
 
 
 # Words that ask, and need not stand in a table.

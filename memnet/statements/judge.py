@@ -102,8 +102,9 @@ class RuleJudge:
         opposite = mask(lambda one: own.negative != one.negative)
         if new.act == "forget":  # in the words of its telling, whatever it was taken to be about
             said = normalise(f"{new.subject} {predicate_of(new.relation, new.values)}")
-            same_words[told := np.array([normalise(one.text) == said for one in earlier])] = True
-            opposite[told] = False
+            told = np.array([normalise(one.text) == said for one in earlier], np.bool_)
+            same_words |= told
+            opposite &= ~told
         relations = np.array([one.relation_vector for one in earlier], np.float32)
         relations = relations.reshape(len(earlier), len(new.relation_vector))
         weights = self.attention(new.relation_vector, relations, same_verb, same_subject)
