@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import NamedTuple, Self
 
@@ -52,7 +52,7 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
         for word in words
         if word in known and not len(known[word]) and word.isascii() and word.isalpha()
         and _MIN_LETTERS <= len(word) <= _MAX_LETTERS
-        and _vocabulary().token_to_id(word) is None  # a word of English is none
+        and load_tokenizer().token_to_id(word) is None  # a word of English is none
     ]  # fmt: skip
     for word in sorted(unknown, key=len, reverse=True)[:_MAX_MENDED]:
         close = sorted(one for one in edits(word) if one[0] == word[0] and one.isalpha())
@@ -61,9 +61,6 @@ def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
         if best and counts[best]:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
     return _with_whole_names(text, store, scope)
-
-
-_vocabulary = cache(load_tokenizer)
 
 
 def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:

@@ -6,6 +6,7 @@ The tokenizer ships, as the weights in int8 do; those in float32 are of a packag
 import hashlib
 import importlib.util
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ def published_weights(path: Path | None = None) -> Path:
     return checked(path, WEIGHTS_SHA256, again)
 
 
+@cache
 def load_tokenizer() -> Any:
-    """The tokenizer of the model, without padding and truncation; EncoderError if damaged."""
+    """The one tokenizer of encoder and readers, which pads and truncates nothing.
+
+    EncoderError if it is damaged. Several threads may use it at once.
+    """
     from tokenizers import Tokenizer
 
     again = "reinstall memnet"
