@@ -29,6 +29,8 @@ _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
 _JOINED = re.compile(r"[^\W_]{0,60}(?:[-_][^\W_]{1,60}){0,8}")
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
+# The unit at the end of a label, before a number: "£: " of "Price £: 60"
+_UNIT_OF_LABEL = re.compile(r"\(?(?:[^\w\s:;,.-]{1,2}|[A-Za-z²³]{1,3})\)?: (?=[+-]?\d)")
 _LEADS_ON = re.compile(r"\s{1,9}(?:from|of|for|by|with|and|or|the|an?|to)$", re.IGNORECASE)
 
 
@@ -39,6 +41,8 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
         return start, end
     cut = _NEXT_ITEM.search(text, *first)
     start, end = first[0], cut.start() if cut else first[1]
+    unit = _UNIT_OF_LABEL.match(text, start, end)
+    start = unit.end() if unit and text[start - 1 : start].isspace() else start
     while start < end and _MARK.match(text[start]):
         start += 1
     while start < end and _MARK.match(text[end - 1]):
