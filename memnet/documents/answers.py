@@ -52,6 +52,7 @@ _LEAST, _UNLIKE = 0.002, 0.3
 # twelfth, and 154 of 250 answers of ``benchmarks.reliability`` are right in place of 156.
 _LEAST_READ = 0.02
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
+_SAME_ROW = 0.5  # Share of confidence of what stands in the row that a cell was referred to by
 
 
 class TextAnswers:
@@ -411,13 +412,18 @@ def _public(quotation: Quotation) -> Quote:
 
 
 def after_reference(prediction: Prediction, reference: Reference) -> Prediction:
-    """A prediction about the cell that a question referred to, with the row that it stands in."""
+    """A prediction about the cell that a question referred to, with the row that it stands in.
+
+    What stands in that same row may be said of the row, and not of the cell: no answer.
+    """
     row = reference.quotation
+    own_row = any(map(row.overlaps, prediction.quotes))
     step = Resolved(reference.question, reference.name, (row.item,), None, CELL_CONFIDENCE)
     confidence = prediction.confidence
     return prediction._replace(
-        confidence=None if confidence is None else confidence * CELL_CONFIDENCE,
-        quotes=(*prediction.quotes, *(() if row in prediction.quotes else (row,))),
+        confidence=confidence and confidence * (_SAME_ROW if own_row else CELL_CONFIDENCE),
+        quotes=prediction.quotes if own_row else (*prediction.quotes, row),
+        promised=prediction.promised and not own_row,
         support=(*prediction.support, row.item),
         resolved=(step, *prediction.resolved),
     )

@@ -78,11 +78,11 @@ def _named_rows(table: Table, question: str) -> Iterator[tuple[int, str]]:
 
 
 def _phrase(question: str, name: str, header: str) -> tuple[int, int] | None:
-    """Where a question says "NAME's HEADER" or "the HEADER of NAME"."""
+    """Where a question says "NAME's HEADER" or "the HEADER of NAME", not of something of it."""
     name, header = re.escape(name), re.escape(header)
     found = re.search(
-        rf"\b(?:(?:the )?{name}(?:['’]s|(?<=s)['’]) {header}|the {header} of (?:the )?{name})"
-        r"(?![\w-])",
+        rf"\b(?:(?:the )?{name}(?:['’]s|(?<=s)['’]) {header}(?![\w-])"
+        rf"|the {header} of (?:the )?{name}(?![\w'’-]))",
         question,
         re.IGNORECASE,
     )

@@ -8,7 +8,7 @@ from memnet import Engine
 
 FILES = {
     "crew.csv": "Name,Mentor,Cabin\nIda Holm,Per Vik,12\nPer Vik,Ola Strand,7\nOla Strand,,3\n",
-    "trips.csv": "Trip,Guide,Price\nFjord,Per Vik,90\nGlacier,Ida Holm,140\n",
+    "trips.csv": "Trip,Guide,Helper,Price\nFjord,Per Vik,Nils Aas,90\nGlacier,Ida Holm,,140\n",
     "letter.md": "Ola Strand lives in a red house in Narvik and repairs violins.\n",
 }
 
@@ -46,7 +46,12 @@ def test_every_row_on_the_way_is_quoted(
 
 
 @pytest.mark.parametrize(
-    "question", ["Which cabin has Ola Strand's mentor?", "What does the guide of the Fjord eat?"]
+    "question",
+    [
+        "Which cabin has Ola Strand's mentor?",
+        "What does the guide of the Fjord eat?",
+        "What is the price of the helper of the Fjord?",  # whose row is another's
+    ],
 )
 def test_what_is_referred_to_is_no_answer(engine: Engine, question: str) -> None:
     assert engine.ask(question).short is None

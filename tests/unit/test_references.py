@@ -26,7 +26,7 @@ SHEETS = {
         ("Since when is the mentor of Ida Holm aboard?", "Since when is Per Vik aboard?"),
         ("Where does Per's mentor sleep?", "Where does Ola Strand sleep?"),
         ("What is the cabin of the guide of the Glacier?", "What is the cabin of Ida Berg?"),
-        ("Who is the mentor of Ida Holm's mentor?", "Who is Per Vik's mentor?"),
+        ("Who is the mentor of Ida Holm's mentor?", "Who is the mentor of Per Vik?"),
         ("Which cabin has Ola Strand's mentor?", "Which cabin has ?"),  # the cell is empty
     ],
 )
