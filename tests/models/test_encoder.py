@@ -125,7 +125,8 @@ def test_damaged_files_that_ship_are_refused(
     shutil.copytree(SHIPPED / MINILM, tmp_path / MINILM)
     for module in (minilm, weights):
         monkeypatch.setattr(module, "SHIPPED", tmp_path)
-    monkeypatch.setattr(minilm, "shipped_weights", minilm.shipped_weights.__wrapped__)
+    for loads in ("shipped_weights", "load_tokenizer"):  # which are kept once loaded
+        monkeypatch.setattr(minilm, loads, getattr(minilm, loads).__wrapped__)
     (file,) = (tmp_path / MINILM).glob(name)
     with file.open("r+b") as opened:
         opened.seek(1000)
