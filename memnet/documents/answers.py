@@ -9,7 +9,7 @@ from itertools import chain
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
 from memnet.documents.facts import read_facts
-from memnet.documents.hops import Retrieval, answer_parts
+from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
     as_stored,
     day_sent,
@@ -182,15 +182,10 @@ class TextAnswers:
             return self._answer(asked, None, self._config.hop.evidence)[2]
 
     def _search(
-        self,
-        question: Question,
-        hops: int | None,
-        top_k: int,
-        after: Sequence[Retrieval] = (),
+        self, question: Question, hops: int | None, top_k: int, before: Sequence[HopRead] = ()
     ) -> tuple[Retrieval, list[RankedSlot]]:
         retrieval = Retrieval(question, self.controller, self._config)
-        for one in after:  # whose hops come before
-            retrieval.reads += one.reads
+        retrieval.reads += before
         return retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
@@ -209,7 +204,7 @@ class TextAnswers:
         text = question.text
         if (listed := list_all(question)) is not None:  # counted, not read
             return Retrieval(question, self.controller, self._config), [], listed
-        retrieval, ranked = self._search(question, hops, top_k, after[-1:])
+        retrieval, ranked = self._search(question, hops, top_k, after[-1].reads if after else ())
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":

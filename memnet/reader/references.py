@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.quotes import Quotation
-from memnet.reader.rows import Row, Table, stems, tables_of
+from memnet.reader.rows import Row, Table, by_source, stems, tables_of
 from memnet.storage.lexical import words_of
 from memnet.text.english import STOP_WORDS
 
@@ -26,10 +25,14 @@ class Reference(NamedTuple):
 
     @property
     def quotation(self) -> Quotation:
-        """The row, with its first label."""
-        item, cells = self.row.item, self.row.cells
-        start = item.slot.text.rfind("\n", 0, cells[0].start) + 1
-        return Quotation(item, start, cells[-1].end, 0.0)
+        """The row."""
+        return whole_row(self.row)
+
+
+def whole_row(row: Row) -> Quotation:
+    """A row from the beginning of its line on, with its first label."""
+    start = row.item.slot.text.rfind("\n", 0, row.cells[0].start) + 1
+    return Quotation(row.item, start, row.cells[-1].end, 0.0)
 
 
 def reference_in(question: str, passages: Sequence[RankedSlot]) -> Reference | None:
@@ -43,12 +46,8 @@ def reference_in(question: str, passages: Sequence[RankedSlot]) -> Reference | N
 
 
 def _references(question: str, passages: Sequence[RankedSlot]) -> Iterator[Reference]:
-    def place(item: RankedSlot) -> tuple[str, str, int]:
-        return item.slot.namespace, item.slot.source, item.slot.start
-
     folded = question.casefold()
-    held = [item for item in passages if may_hold_rows(item.slot.text)]
-    for _, items in groupby(sorted(held, key=place), lambda item: place(item)[:2]):
+    for items in by_source(item for item in passages if may_hold_rows(item.slot.text)):
         for table in tables_of(items):
             headers = [one for one in table.headers if one and one.casefold() in folded]
             for number, name in _named_rows(table, folded):

@@ -5,7 +5,7 @@ from calendar import day_abbr, day_name, month_abbr, month_name
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, groupby
 from operator import lt
 from typing import NamedTuple
 
@@ -157,6 +157,16 @@ class Table:
             for header in others
         )
         return Table((first, *names), rows, self.lines, self.titles, turned=True)
+
+
+def by_source(passages: Iterable[RankedSlot]) -> Iterator[list[RankedSlot]]:
+    """The passages of each source, in their order in it."""
+
+    def place(item: RankedSlot) -> tuple[str, str, int]:
+        return item.slot.namespace, item.slot.source, item.slot.start
+
+    for _, items in groupby(sorted(passages, key=place), lambda item: place(item)[:2]):
+        yield list(items)
 
 
 def tables_of(items: Iterable[RankedSlot]) -> list[Table]:

@@ -18,11 +18,13 @@ from memnet.reader.computed import Computed, compute, headers_of, operation_of
 from memnet.reader.contrasts import shape_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.references import whole_row
 from memnet.reader.rows import (
     TIMES,
     Cell,
     Row,
     Table,
+    by_source,
     forms_of,
     rows_of,
     stem,
@@ -218,12 +220,11 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
     """The first rows, of at most ``limit`` characters together; one in any case."""
     left = limit
     for number, row in enumerate(rows):
-        start, end = row.cells[0].start, row.cells[-1].end
-        line = row.item.slot.text.rfind("\n", 0, start) + 1
-        left -= end - line + 1
+        quoted = whole_row(row)
+        left -= len(quoted.text) + 1
         if left < 0 and number:
             return
-        yield Quotation(row.item, line, end, 0.0)
+        yield quoted
 
 
 def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
@@ -302,12 +303,7 @@ def _entry(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
 
 def _lacking(asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
     """The tables that are asked for a row or a cell that they don't have."""
-
-    def place(item: RankedSlot) -> tuple[str, str, int]:
-        return item.slot.namespace, item.slot.source, item.slot.start
-
-    for _, group in groupby(sorted(passages, key=place), lambda item: place(item)[:2]):
-        items = list(group)
+    for items in by_source(passages):
         text = "\n".join(f"{item.slot.title}\n{item.slot.text}" for item in items)
         known = frozenset(map(stem, _WORD.findall(text.casefold())))
         for table in tables_of(items):
