@@ -48,7 +48,8 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
     none is given where that leaves it open. How probable it is that the quotation answers at all
     is a signal for the confidence.
     """
-    if prediction.signals is None or not prediction.quotes:
+    signals = prediction.signals
+    if signals is None or not prediction.quotes:
         return prediction
     first = prediction.quotes[0].item.slot
     quoted = "\n".join(one.text for one in prediction.quotes if one.item.slot.id == first.id)
@@ -81,7 +82,8 @@ def read_alone(question: str, prediction: Prediction, reader: Reader, encode: En
         prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
     about = _is_about(question, quoted, first.title, encode)
-    prediction = _with_signals(prediction, left_open=True, attested=1.0 if about else _ELSEWHERE)
+    attested = signals.attested * (1.0 if about else _ELSEWHERE)
+    prediction = _with_signals(prediction, left_open=True, attested=attested)
     return prediction._replace(promised=False)
 
 

@@ -29,12 +29,14 @@ class _Sure:
         return Reading((), yes, 0.97 - yes, 0.9)
 
 
-def verdict(question: str, text: str, word: str, title: str = "Notes") -> Prediction:
+def verdict(
+    question: str, text: str, word: str, title: str = "Notes", attested: float = 1.0
+) -> Prediction:
     slot = Slot(1, "passage", "notes.md", "", title, text, 0, len(text), "", "")
     item = RankedSlot(slot, 1.0, 0.8, 1.0, 1)
     read = Prediction(
         (Candidate(text=text, score=0.9),), (item,), "statement",
-        signals=Signals(0.9, 0.0, 0.9, 0.8, 0.5, False, 0),
+        signals=Signals(0.9, 0.0, 0.9, 0.8, 0.5, False, 0, attested=attested),
         quotes=(Quotation(item, 0, len(text), 0.9),),
     )  # fmt: skip
     return read_alone(question, read, _Sure(word), meanings([{"hen", "fowl"}]))
@@ -73,3 +75,6 @@ def test_a_passage_about_something_like_it_is_worth_more_than_one_about_somethin
         assert signals is not None
         assert signals.left_open
         assert signals.attested == attested
+    unsaid = verdict("May barges carry hens?", rule, "no", attested=0.0).signals
+    assert unsaid is not None
+    assert unsaid.attested == 0.0  # A code of the question that stands nowhere
