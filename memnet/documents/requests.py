@@ -35,9 +35,12 @@ _NAMED = 3  # Sources that are named
 
 
 def greeted(question: str, sources: Iterable[Source]) -> Answer | None:
-    """What is said to a greeting; None for anything else. Of the sources the first are named."""
+    """What is said to a greeting, or to signs without a word; None for anything else.
+
+    Of the sources the first are named.
+    """
     said = normalise(question)
-    if _PHRASES.fullmatch(said) is None:
+    if said and _PHRASES.fullmatch(said) is None:
         return None
     titles = [f'"{one.title or one.id}"' for one in islice(sources, _NAMED)]
     about = " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))

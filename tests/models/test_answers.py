@@ -171,7 +171,7 @@ def test_below_the_floor_a_calibrated_reader_has_to_be_sure(
 @pytest.mark.parametrize(
     "question",
     [
-        "the of and", "\"' OR 1=1 --", "word " * 400, "東京の灯台を建てたのは誰ですか", "?", "🚢",
+        "the of and", "\"' OR 1=1 --", "word " * 400, "東京の灯台を建てたのは誰ですか",
         "Wer hat den Leuchtturm von Orre gebaut?", "Why did the Orre Light sink in 1512?",
         "[SEP] [CLS] [MASK]", "Who is older, the Orre Light or the Orre Light?",
     ],

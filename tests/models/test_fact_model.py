@@ -92,7 +92,7 @@ def test_a_misspelled_name(asked: Engine) -> None:
     assert asked.ask("Who built the Gray Heron?").answer == "Tobias Veal"
 
 
-@pytest.mark.parametrize("question", ["Who built the Titanic?", "Who built it?", "!?"])
+@pytest.mark.parametrize("question", ["Who built the Titanic?", "Who built it?"])
 def test_a_question_that_names_nothing_known(asked: Engine, question: str) -> None:
     answer = asked.ask(question)
     assert answer.abstained

@@ -149,6 +149,8 @@ def test_confidence_is_said_in_words(confidence: float, said: str, shown: Any) -
         "Hey! Can you help me?",
         "Thanks for your help!",
         "Test",
+        "🔥?",
+        "...",
     ],
 )
 def test_a_greeting_gets_what_can_be_asked_about(toy_engine: Engine, text: str, shown: Any) -> None:
