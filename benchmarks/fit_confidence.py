@@ -6,9 +6,10 @@
 
 Questions about the collections of documents that are held out, or that only chose the weights, and
 others of sets are asked of one memory, which holds the passages of all questions about documents
-and those of the sets: as much to choose from as in a folder of thousands of files. Reader and
-controller have learned from none of the questions. What was fitted before plays no part. The same
-data, reader and arithmetic give the same weights.
+and those of the sets: as much to choose from as in a folder of thousands of files. Those about the
+everyday collections that are kept for this (``benchmarks/questions``) are asked of a memory of each
+collection's few files. Reader and controller have learned from none of the questions. What was
+fitted before plays no part. The same data, reader and arithmetic give the same weights.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.questions import phrases
-from benchmarks.reader_data.documents import collections, write_passages
+from benchmarks.reader_data.documents import collections, everyday_memories, write_passages
 from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
 from memnet import Document, Engine
@@ -72,16 +73,23 @@ def main() -> None:
             memory.ingest(_passages(others))
             for name, asked in collections(options.data).items():
                 for one in asked if part_of_collection(name) != "train" else ():
-                    quotes = [*one["best"], *(other["quote"] for other in one["evidence"])]
-                    ask(memory, name, one["question"], phrases(one), quotes)
+                    ask(memory, name, one["question"], phrases(one), _quotes(one))
             for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
                 ask(memory, one["set"], one["question"], one["answers"])
+        for name, asked, memory in everyday_memories("fit", "text", str(plain)):
+            for one in asked:
+                ask(memory, name, one["question"], phrases(one), _quotes(one))
     calibration, report = fit_calibration(questions, predictions.__getitem__)
     if options.out != options.reader:
         shutil.rmtree(options.out, ignore_errors=True)
         copy_reader(options.reader, options.out)
     save_calibration(options.out, calibration, report._asdict())
     print(report, *(round(weight, 3) for weight in calibration.weights))
+
+
+def _quotes(question: dict[str, Any]) -> list[str]:
+    """What answers a question, the smallest first."""
+    return [*question.get("best", ()), *(one["quote"] for one in question["evidence"])]
 
 
 def _others(path: Path) -> Iterator[dict[str, Any]]:

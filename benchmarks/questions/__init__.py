@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from zipfile import ZipFile
 
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "questions.jsonl.gz"
+EVERYDAY = FOLDER / "everyday.zip"
 KINDS = {
     "value": "a name, a number, a date, a setting",
     "definition": "what something is",
@@ -31,6 +33,16 @@ def read_questions(path: Path = FILE) -> list[dict[str, Any]]:
     """The questions of a file of JSON lines, compressed if its name ends in ``.gz``."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
+
+
+def unpack_everyday(
+    part: Literal["train", "fit", "test"], folder: Path
+) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+    """Collections of everyday files, each a folder with ``files`` in it, and their questions."""
+    with ZipFile(EVERYDAY) as archive:
+        archive.extractall(folder, [one for one in archive.namelist() if one.startswith(part)])
+    for file in sorted(folder.glob("*/*/questions.jsonl")):
+        yield file.parent, read_questions(file)
 
 
 def phrases(question: Mapping[str, Any]) -> list[str]:

@@ -9,10 +9,11 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from benchmarks.questions import phrases, read_questions
+from benchmarks.questions import phrases, read_questions, unpack_everyday
 from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
@@ -60,7 +61,8 @@ def document_examples(
     data: Path, documents: Path | None, stores: Path | None
 ) -> Iterator[tuple[Part, Example]]:
     """Examples with their part; arguments as for ``memories``."""
-    for name, asked, memory in memories(data, documents, stores):
+    everyday = everyday_memories("train", "untrained", "sentences")
+    for name, asked, memory in chain(memories(data, documents, stores), everyday):
         part = part_of_collection(name)
         lost = 0
         for question in asked:
@@ -95,6 +97,19 @@ def memories(
             ) as memory:
                 memory.ingest(files)
                 yield name, asked, memory
+
+
+def everyday_memories(
+    part: Literal["train", "fit"], answerer: str, reader: str
+) -> Iterator[tuple[str, list[dict[str, Any]], Engine]]:
+    """As ``memories``, of a part of the everyday collections."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for folder, asked in unpack_everyday(part, Path(scratch)):
+            with Engine.open(
+                folder / "store", create=True, answerer=answerer, reader=reader
+            ) as memory:
+                memory.ingest(folder / "files")
+                yield folder.name, asked, memory
 
 
 def collections(data: Path) -> dict[str, list[dict[str, Any]]]:

@@ -1,9 +1,19 @@
 import re
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
-from benchmarks.questions import FILE, FOLDER, KINDS, counts, problems, read_questions
+from benchmarks.questions import (
+    FILE,
+    FOLDER,
+    KINDS,
+    collapsed,
+    counts,
+    problems,
+    read_questions,
+    unpack_everyday,
+)
 
 MEASURED = {"obsidian", "rustbook", "cockpit", "gutenprint"}
 """Collections that answers about documents are measured on."""
@@ -78,3 +88,22 @@ def test_a_wrong_question_is_told(changed: dict[str, Any], problem: str) -> None
     }
     assert list(problems(right)) == []
     assert problem in list(problems({**right, **changed}))
+
+
+@pytest.mark.parametrize("part", ["train", "fit", "test"])
+def test_everyday_files_hold_what_is_quoted_of_them(
+    part: Literal["train", "fit", "test"], tmp_path: Path
+) -> None:
+    found = list(unpack_everyday(part, tmp_path))
+    assert len(found) > 20
+    for folder, asked in found:
+        files = {
+            file.relative_to(folder / "files").as_posix(): collapsed(file.read_text("utf-8"))
+            for file in (folder / "files").rglob("*")
+            if file.is_file()
+        }
+        for one in asked:
+            assert one["type"] in KINDS
+            assert bool(one["answers"]) == (one["type"] != "unanswerable")
+            quotes = [(quote["source"], collapsed(quote["quote"])) for quote in one["evidence"]]
+            assert [quote for quote in quotes if quote[1] not in files[quote[0]]] == []
