@@ -1,12 +1,15 @@
-"""Train the reader on a GPU for a given time, from the weights of another.
+"""Train the reader for a given time, on a GPU or processor, from the weights of another.
 
     python -m benchmarks.prepare_reader --data DIR --out EXAMPLES
     python -m benchmarks.train_reader EXAMPLES --seconds 600 --out READER
+    python -m benchmarks.train_reader EXAMPLES --seconds 1560 --set everyday --general 4500 \
+        --frozen 3 --rate 8e-5 --batch-tokens 4096 --device cpu --workers 1 --out READER
 
 The examples, loss and weights are those of ``memnet train reader``; here workers make the packs of
-each pass beside the GPU, the loss of a batch is calculated at once, and the learning rate falls to
-zero when the time is up. Saved is the mean of the starting weights and the moving average of those
-of the run (Wortsman et al. 2022, section 3).
+each pass beside the device, the loss of a batch is calculated at once, and the learning rate falls
+to zero when the time is up. Saved are the moving average of the weights and, in ``OUT/half``, the
+mean of it and the starting weights (Wortsman et al. 2022, section 3). On a processor the lower
+layers can stay as they are, which is half as fast again.
 """
 
 import argparse
@@ -38,10 +41,8 @@ from memnet.reader.training.examples import (
 )
 
 _MAX_TOKENS = 384
-_BATCH_TOKENS = 24_576
-_RATE, _WARM_UP, _DECAY = 1.2e-4, 200, 0.99
+_WARM_UP, _DECAY = 200, 0.99
 _CHUNK, _BUFFER = 500, 9_000  # Examples that a worker packs at once, and that are shuffled
-_GENERAL = 45_000  # Examples that are not about documents, in each pass
 
 
 def main() -> None:
@@ -53,27 +54,41 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--rate", type=float, default=1.2e-4)
+    parser.add_argument("--batch-tokens", type=int, default=24_576)
+    parser.add_argument("--frozen", type=int, default=0, help="layers that stay as they are")
+    parser.add_argument("--set", help="all examples of this set alone are in each pass")
+    parser.add_argument("--general", type=int, default=45_000, help="others in each pass")
     options = parser.parse_args()
     torch.manual_seed(0)
     about, general = (list(lines(options.examples / f"{n}.jsonl")) for n in ("train", "general"))
+    if options.set:
+        general += [one for one in about if one["set"] != options.set]
+        about = [one for one in about if one["set"] == options.set]
     network = load_span_network(options.start, dropout=0.1).to(options.device)
     started_from = {name: one.detach().clone() for name, one in network.state_dict().items()}
     averaged = {name: one.clone() for name, one in started_from.items()}
-    for embedding in (network.encoder.words, network.encoder.positions):
-        embedding.requires_grad_(False)
+    encoder = network.encoder
+    for kept in (encoder.words, encoder.positions, *encoder.encoder.layers[: options.frozen]):
+        kept.requires_grad_(False)
+    if options.frozen:  # what is below a layer that stays as it is
+        encoder.segments.requires_grad_(False)
+        encoder.norm.requires_grad_(False)
     learned = [one for one in network.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=_RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(learned, lr=options.rate, weight_decay=0.01)
     began, step = time.monotonic(), 0
     with ProcessPoolExecutor(options.workers) as pool:
-        for batch in _batches(about, general, pool, options.workers):
+        drawn = _chunks(about, general, options.general)
+        for batch in _batches(drawn, pool, options.workers, options.batch_tokens):
             progress = (time.monotonic() - began) / options.seconds
             if progress >= 1:
                 break
-            rate = _RATE * min(1, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * progress)) / 2
+            share = min(1, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * progress)) / 2
             for group in optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = options.rate * share
             inputs = [one.to(options.device) for one in padded(batch)]
-            with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16):
+            on_gpu = inputs[0].device.type == "cuda"
+            with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=on_gpu):
                 scores = network(*inputs)
             loss = batch_loss(scores, [one.right for one in batch])
             optimizer.zero_grad(set_to_none=True)
@@ -87,8 +102,11 @@ def main() -> None:
             if step % 100 == 0:
                 print(f"{time.monotonic() - began:.0f} s, step {step}: loss {loss.item():.3f}")
         pool.shutdown(cancel_futures=True)
-    network.load_state_dict({name: (averaged[name] + started_from[name]) / 2 for name in averaged})
-    save_weights(options.out, arrays_of(network.cpu().state_dict()), {"steps": step})
+    mean = {name: (averaged[name] + started_from[name]) / 2 for name in averaged}
+    for folder, weights in ((options.out, averaged), (options.out / "half", mean)):
+        network.load_state_dict(weights)
+        save_weights(folder, arrays_of(network.cpu().state_dict()), {"steps": step})
+        network.to(options.device)
 
 
 def batch_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
@@ -130,10 +148,12 @@ def _log_sum_exp(values: Tensor, rows: Tensor, count: int) -> Tensor:
 
 
 def _batches(
-    about: Sequence[Example], general: Sequence[Example], pool: ProcessPoolExecutor, workers: int
+    chunks: Iterator[tuple[list[Example], int]],
+    pool: ProcessPoolExecutor,
+    workers: int,
+    batch_tokens: int,
 ) -> Iterator[list[PackedExample]]:
     """Batches of passes without end; the workers pack the next examples meanwhile."""
-    chunks = _chunks(about, general)
     rng = random.Random(0)
     waiting: list[Future[list[PackedExample]]] = [
         pool.submit(_packed, *next(chunks)) for _ in range(3 * workers)
@@ -145,17 +165,17 @@ def _batches(
             waiting.append(pool.submit(_packed, *next(chunks)))
         rng.shuffle(ready)
         taken, ready = ready[: 2 * _BUFFER // 3], ready[2 * _BUFFER // 3 :]
-        yield from batches_by_length(taken, _BATCH_TOKENS, rng)
+        yield from batches_by_length(taken, batch_tokens, rng)
 
 
 def _chunks(
-    about: Sequence[Example], general: Sequence[Example]
+    about: Sequence[Example], general: Sequence[Example], drawn: int
 ) -> Iterator[tuple[list[Example], int]]:
-    """Examples to pack with a seed, pass after pass."""
+    """Examples to pack with a seed, pass after pass, each with so many ``drawn`` general ones."""
     number = 0
     while True:
         rng = random.Random(number)
-        examples = [*about, *rng.sample(general, min(_GENERAL, len(general)))]
+        examples = [*about, *rng.sample(general, min(drawn, len(general)))]
         rng.shuffle(examples)
         for start in range(0, len(examples), _CHUNK):
             yield examples[start : start + _CHUNK], number * len(examples) + start
