@@ -59,10 +59,11 @@ def _patterns() -> Iterator[tuple[str, str, int, bool]]:
             module = importlib.import_module(info.name)
             source = Path(module.__file__ or "").read_text(encoding="utf-8")
             for name, value in vars(module).items():
-                used = set(re.findall(rf"\b{name}\.(\w+)\(", source))
-                searched = not used or not used <= {"match", "fullmatch"}
-                for place, text, flags in _found(value, f"{info.name}.{name}"):
-                    yield place, text, flags, searched or "[" in place
+                if found := list(_found(value, f"{info.name}.{name}")):
+                    used = set(re.findall(rf"\b{name}\.(\w+)\(", source))
+                    searched = not used or not used <= {"match", "fullmatch"}
+                    for place, text, flags in found:
+                        yield place, text, flags, searched or "[" in place
             for place, text, flags in _in_source(ast.parse(source), info.name):
                 yield place, text, flags, not place.endswith(("match", "compile"))
 
