@@ -85,7 +85,7 @@ class Evidence(Value):
     end: int
     text: str
     score: float
-    """The controller's score: it ranks evidence of one question and is no probability."""
+    """The controller's score: it ranks evidence of one question and is not a probability."""
     hop: int
     """The first hop, counted from 1, that ranked this slot as evidence."""
     metadata: dict[str, Any] = {}

@@ -89,8 +89,8 @@ def load_checkpoint(folder: Path, name: str) -> tuple[dict[str, NDArray[Any]], d
         return load(data), description
     except FileNotFoundError as error:
         raise ModelError(
-            f"{folder} holds no whole model ({Path(error.filename).name} is missing); expected a "
-            "folder that 'memnet train' made"
+            f"{folder} holds no complete model ({Path(error.filename).name} is missing); expected "
+            "a folder that 'memnet train' made"
         ) from error
     except (
         InputError, OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError,

@@ -101,7 +101,7 @@ def print_answer(answer: "Answer", *, engine: "Engine", as_json: bool, explained
 
 
 def _with_files(engine: "Engine", evidence: "Sequence[Evidence]") -> "tuple[Evidence, ...]":
-    """The same, with the file that can be opened instead of an id that is no path."""
+    """The same, with the file that can be opened instead of an id that is not a path."""
     states = engine.store.sources.states({one.source for one in evidence})
     files = {name: one.origin for name, one in states.items() if not name.startswith(one.origin)}
     return tuple(

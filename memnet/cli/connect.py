@@ -57,8 +57,9 @@ def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> 
         split = functools.partial(_split, _parser(text, file), keys)
         old, others = split(text)
     except _WRONG as error:
-        form, why = f"{file.suffix[1:].upper()} with {'.'.join(keys[:-1])!r}", first_line(error)
-        raise InputError(f"{file} is no {form} as a table ({why}); nothing is written") from error
+        form = f"{file.suffix[1:].upper()} with a table {'.'.join(keys[:-1])!r}"
+        why = f"{file} is not {form} ({first_line(error)}); mend it; nothing is written"
+        raise InputError(why) from error
     if old == entry:
         click.echo(f"{file} has {'no entry of memnet' if remove else 'this entry already'}.")
         return 0
@@ -82,7 +83,7 @@ def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> 
         if shown is not None:
             click.echo(hide_passwords(f"{sign} {'.'.join(keys)}: {json.dumps(shown)}"))
     if not (yes or sys.stdin.isatty()):
-        raise click.UsageError("standard input is no terminal; give --yes to write this")
+        raise click.UsageError("standard input is not a terminal; give --yes to write this")
     if not (yes or click.confirm(f"Write this to {file}?")):
         return 1
     if _read(file) != found:

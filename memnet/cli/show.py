@@ -53,7 +53,7 @@ def make_console() -> Console:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table; where it is no terminal, without spaces up to its longest line."""
+    """Print a table; where it is not a terminal, without spaces up to its longest line."""
     if console.is_terminal:
         console.print(table)
         return

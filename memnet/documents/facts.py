@@ -24,7 +24,7 @@ _EPSILON = 1e-3
 _WEIGHTS = (-2.792, 0.895, 0.052, 1.985, 1.574, 0.336, 0.052, 0.531)
 _PROMISE = 0.5  # Confidence from which four of five were right there
 _SPELLED_OTHERWISE = 0.9  # Factor where words of the question are spelled otherwise
-_SHOWN_FACTS = 3  # That are shown where they are no answer
+_SHOWN_FACTS = 3  # That are shown where they are not the answer
 
 
 class FactSignals(NamedTuple):

@@ -140,7 +140,7 @@ class MessageAddressing:
         self._question = question
         # Symbols of the speakers that the question asks about.
         self._named: frozenset[str] = frozenset()
-        # What is known of the slots that were candidates; None of one that is no message.
+        # What is known of the slots that were candidates; None of one that is not a message.
         self._known: dict[int, _Known | None] = {}
         words = self._speakers()
         text = question.text

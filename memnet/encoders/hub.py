@@ -145,7 +145,7 @@ def _check_modules(folder: Path) -> None:
     for kind in kinds:
         if not kind.startswith("sentence_transformers."):
             raise EncoderError(
-                f"the encoder {str(folder)!r} wants to load {kind!r}, which is no part of "
+                f"the encoder {str(folder)!r} wants to load {kind!r}, which is not part of "
                 "sentence-transformers; use another model"
             )
 

@@ -52,7 +52,7 @@ from memnet.stories.answers import StoryAnswers
 from memnet.stories.network import StoryNetwork, story_model_of
 
 TEXT = KIND  # Name of the shipped model for documents and facts, and kind of all such models
-# Name of the controller that knows nothing but the configuration's numbers, which is no folder.
+# Name of the controller that knows nothing but the configuration's numbers, which is not a folder.
 UNTRAINED = "untrained"
 # Names of the encoder whose weights ship.
 _DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
@@ -75,7 +75,7 @@ def load_encoder(
         EncoderMismatchError: the store was made with one of another name.
         DependencyError: the library of a named model is not installed.
         DeviceError: the device of the settings is not there.
-        InputError: an object is no encoder.
+        InputError: an object is not an encoder.
         ModelError: what ships with memnet is damaged.
     """
     if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
@@ -181,7 +181,7 @@ def load_answerer(
         ModelError: there is no such model, or it can't be loaded.
         DeviceError: the device of the settings is not there.
         EncoderError: a model of facts needs another encoder.
-        InputError: an object is no answerer.
+        InputError: an object is not an answerer.
     """
     if not isinstance(model, (str, os.PathLike)):
         check_members(model, "answerer", "ask")

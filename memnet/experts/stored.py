@@ -99,7 +99,7 @@ def find_sources(
 ) -> list[str | None]:
     """For each source id, or path relative to the current folder, the stored id; None without one.
 
-    InputError where an argument is no text, or too long.
+    InputError where an argument is not text, or too long.
     """
     check_text(namespace, "the namespace", limits.name)
     for given in source_ids:

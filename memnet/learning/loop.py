@@ -39,7 +39,7 @@ def load_state(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Pa
     """Load a module's weights, by name.
 
     ModelError if one is missing, has another shape or dtype, is not of this module, or holds
-    numbers that are no weights.
+    numbers that are not weights.
     """
     expected = {
         name: (tuple(tensor.shape), torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)

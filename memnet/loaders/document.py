@@ -124,7 +124,7 @@ class DocumentBuilder:
         self._append(kind, text, level, place, links, ())
 
     def add_links(self, links: Iterable[str]) -> None:
-        """Add links to the last block, or else the first one: for what leads on but is no text."""
+        """Add links to the last block, or else the first one: for what leads on but is not text."""
         if self._blocks:
             last = self._blocks[-1]
             self._blocks[-1] = last._replace(links=(*last.links, *links))

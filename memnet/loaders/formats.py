@@ -19,7 +19,7 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument
 
 HEAD = 4096  # bytes at the start of a file that tell what it is
 UNKNOWN = "of unknown kind"  # reason of a problem: nothing is known about the suffix
-OCR_ADVICE = "pip install 'memnet-qa[ocr]' has the text in pictures read"
+OCR_ADVICE = "to read the text in pictures, run: pip install 'memnet-qa[ocr]'"
 PICTURES = {"a PNG image", "a JPEG image", "a TIFF image", "a WebP image"}  # that are read
 
 

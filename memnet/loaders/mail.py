@@ -41,7 +41,7 @@ _NOT_ASCII = re.compile(r"([^\x00-\x7f]+[ \t]*)")
 _Mail: TypeAlias = "Message[str, str]"
 _MAX_DEPTH = 5  # of messages attached to messages
 _MAX_PARTS = 1000  # of one message
-# Characters that are looked at of a header: addresses of a whole company are no text.
+# Characters that are looked at of a header: addresses of a whole company are not text.
 _MAX_HEADER = 10_000
 _MAX_PEOPLE = 50  # recipients that the metadata list
 _MAX_SHOWN = 5  # recipients that the text lists

@@ -41,8 +41,8 @@ def as_pdf(data: bytes) -> pdfium.PdfDocument:
         raise InputError("has more than 178 megapixels, the limit; make it smaller") from error
     except (OSError, SyntaxError, ValueError) as error:
         raise InputError(
-            "is no whole picture; expected PNG, JPEG, TIFF or WebP: it is cut off, or not what its "
-            "suffix says"
+            "is not a complete image; expected PNG, JPEG, TIFF or WebP: it is cut off, "
+            "or not what its suffix says"
         ) from error
     return document
 

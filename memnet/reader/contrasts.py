@@ -20,6 +20,20 @@ _WITH_DIGIT = re.compile(
 )
 # What names one thing and nothing else: letters before digits, or five digits.
 _NAMES_ONE = re.compile(r"(?:0x\w|[a-z][a-z./-]*\d[\d./-]*\d|\d{5})", re.IGNORECASE)
+_TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
+_ARTICLES = frozenset("a an the my our your his her its their".split())
+_HELPING = listed("helping")
+_PRONOUNS = frozenset("it they he she its their his her".split())
+_FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
+_OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
+_OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
+_ASKING = stems(" ".join(listed("asking")))  # words that a text need not have
+_SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
+# Longer texts say the same in other words. Of words that a text lacks two may be one name.
+_MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
+_MOST_COMPARED = 200  # Content words of a question, and of a sentence: each is laid beside each
+# Cosines below which words in one place differ; verbs are often of two things that happened.
+_ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
 
 
 class NamedUnits(NamedTuple):
@@ -78,22 +92,6 @@ def _held(asked: frozenset[str], item: RankedSlot) -> list[tuple[tuple[int, int]
 def shape_of(code: str) -> str:
     """Its letters and digits by kind: "aaa-999" of "pol-358"."""
     return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", code))
-
-
-_TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*|(?<=\d),\d+|['’]s\b|[,;:()]")
-_ARTICLES = frozenset("a an the my our your his her its their".split())
-_HELPING = listed("helping")
-_PRONOUNS = frozenset("it they he she its their his her".split())
-_FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
-_OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
-_OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
-_ASKING = stems(" ".join(listed("asking")))  # words that a text need not have
-_SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
-# Longer texts say the same in other words. Of words that a text lacks two may be one name.
-_MOST_SENTENCES, _MOST_WORDS, _MOST_ABSENT = 3, 9, 2
-_MOST_COMPARED = 200  # Content words of a question, and of a sentence: each is laid beside each
-# Cosines below which words in one place differ; verbs are often of two things that happened.
-_ALIKE, _ALIKE_SUBJECTS, _ALIKE_VERBS = 0.62, 0.55, 0.45
 
 
 class _Word(NamedTuple):

@@ -61,7 +61,7 @@ class RankedSlot:
 
     @cached_property
     def title_words(self) -> frozenset[str]:
-        """The normalised words of its title, and of a first line that is no sentence."""
+        """The normalised words of its title, and of a first line that is not a sentence."""
         line, _, below = self.slot.text.partition("\n")
         heading = "" if line.endswith(".") or not below else line
         return frozenset(normalise(f"{self.slot.title} {heading}").split())

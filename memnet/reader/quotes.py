@@ -288,7 +288,7 @@ def _pieces(
 
 
 def _without_last(run: Sequence[int], headings: Collection[int]) -> Sequence[int]:
-    """Sorted numbers up to the last that is no heading: one that leads to nothing is not shown."""
+    """Sorted numbers up to the last that is not a heading: one that heads nothing is not shown."""
     kept = [n for n in run if n not in headings]
     return [n for n in run if kept and n <= kept[-1]]
 
@@ -429,7 +429,7 @@ def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
     if kind == "value":
         return _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):
-        return _APART  # what stands above or below a table is no part of it
+        return _APART  # what stands above or below a table is not part of it
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED
 
 

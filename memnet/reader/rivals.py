@@ -152,7 +152,7 @@ def _told_apart(
         )
         for n, one in enumerate(rivals)
     ]
-    # What was before is no part of what is so now.
+    # What was before is not part of what is so now.
     most = len(rivals) if changed else 1
     of_one = [one for one in within if 1 <= sum(map(one.overlaps, rivals)) <= most]
     share = sum(one.probability for one in of_one) / sum(scores)

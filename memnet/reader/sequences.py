@@ -42,7 +42,7 @@ class Marker(NamedTuple):
 
 
 def marker_of(text: str, unit: Unit) -> Marker | None:
-    """The marker of a unit; None if it is no item."""
+    """The marker of a unit; None if it is not an item."""
     numbered = _NUMBER.match(text, unit.start, unit.end)
     if numbered and (unit.kind == "item" or numbered[1]):
         word, digits, letter = numbered.groups()
@@ -55,7 +55,7 @@ def marker_of(text: str, unit: Unit) -> Marker | None:
 def is_heading(text: str, unit: Unit) -> bool:
     """Whether a unit stands alone, as headings do: some words, no sentence and no code.
 
-    A number before what is asked is no part of it: "7. Can it float?" of a list of questions.
+    A number before what is asked is not part of it: "7. Can it float?" of a list of questions.
     """
     line = text.rfind("\n", 0, unit.start) + 1
     begins = not text[line : unit.start].strip()

@@ -220,7 +220,7 @@ class Connection(H11Protocol):
         self._head.start()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; as long as it is no whole head, the time goes on."""
+        """Take what came; as long as it is not a whole head, the time goes on."""
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:
             self._head.start()

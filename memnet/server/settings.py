@@ -21,7 +21,7 @@ class ServerSettings(Settings):
     """Settings of ``memnet serve``, each with its reason.
 
     Raises:
-        InputError: a server that other machines can reach has no token, or the token is no digest.
+        InputError: a server that other machines can reach has no token, or it is not a digest.
     """
 
     host: str = "127.0.0.1"

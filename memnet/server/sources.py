@@ -43,7 +43,7 @@ _MAX_NAME = 200
 _MAX_PARTS = 20  # folders that a file is in, and its name
 # What some file system does not take, or takes for something else.
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\]|^\.*$|[. ]$')
-# Names that are no files on Windows
+# Names that are not files on Windows
 _DEVICES = frozenset(
     {"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))}
 )

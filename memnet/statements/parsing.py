@@ -187,7 +187,7 @@ def _clauses(sentence: str) -> list[tuple[int, int, str]]:
 
 
 def _subject_after(before: ParsedStatement, rest: str) -> str | None:
-    """The subject shared with the clause before; empty for its own, None if it is no clause."""
+    """The subject shared with the clause before; empty for its own, None if it is not a clause."""
     if not before.subject or before.act == "forget":
         return None
     if has_known_verb(before) and starts_relation(rest, 0):

@@ -140,7 +140,7 @@ class Slot:
     end: int
     relation: str
     value: str
-    # Seconds since the epoch; None for what is no statement: it is valid as long as its source.
+    # Seconds since the epoch; None for what is not a statement: it is valid as long as its source.
     valid_from: float | None = None
     valid_until: float | None = None  # seconds since the epoch; None while it is valid
     places: tuple[tuple[int, str], ...] = ()  # as ``NewSlot.places``

@@ -25,7 +25,7 @@ FIRST_ERROR: Any = Field(fail_fast=True)
 
 
 def check_text(text: str, what: str, max_characters: int) -> None:
-    """InputError where a value from outside is no string, too long or not valid Unicode."""
+    """InputError where a value from outside is not a string, too long or not valid Unicode."""
     check_type(text, what)
     if len(text) > max_characters:
         raise InputError(
@@ -77,13 +77,13 @@ def latest_moment() -> float:
 
 
 def check_type(text: object, what: str) -> None:
-    """InputError where a value is no string."""
+    """InputError where a value is not a string."""
     if not isinstance(text, str):
         raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
 
 
 def check_namespace(namespace: str | None, limits: LimitConfig) -> None:
-    """InputError where the name of a namespace is no text, or too long; None stands for all."""
+    """InputError where the name of a namespace is not text, or too long; None stands for all."""
     if namespace is not None:
         check_text(namespace, "the namespace", limits.name)
 

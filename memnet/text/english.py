@@ -37,7 +37,7 @@ LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
 # Words inside a name: "Rank of Orre"; those of other European languages among them.
 CONNECTIVES = listed("connectives")
-# Words that are no name by themselves, though a sentence or a date starts with a capital.
+# Words that are not names by themselves, though a sentence or a date starts with a capital.
 NOT_NAMES = listed("no names")
 # The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")

@@ -279,7 +279,7 @@ _VOCATIVE = re.compile(
     r"[Cc]ongratulations|about you|are you)(?: there)?,? "
     rf"{_NAME}(?=\s*[!.,?])|, {_NAME}(?=[!.?])"
 )
-# Speakers that are no people: what they say of themselves is not remembered.
+# Speakers that are not people: what they say of themselves is not remembered.
 _ROLES = frozenset("assistant system tool function developer bot model ai".split())
 _USER = "user"
 

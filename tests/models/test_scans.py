@@ -178,8 +178,8 @@ def test_what_is_no_picture_is_refused() -> None:
     bomb = saved(Image.new("1", (20_000, 10_000)))
     for data, what in (
         (bomb, "more than 178 megapixels"),
-        (saved(picture(*_LINES), "JPEG")[:9000], "no whole picture.*cut off"),
-        (b"Some text.", "no whole picture.*suffix says"),
+        (saved(picture(*_LINES), "JPEG")[:9000], "not a complete image.*cut off"),
+        (b"Some text.", "not a complete image.*suffix says"),
     ):
         with pytest.raises(InputError, match=what):
             parsed.read("a.png", data)

@@ -178,9 +178,9 @@ def _truncate(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (shutil.rmtree, "holds no whole model"),
+        (shutil.rmtree, "holds no complete model"),
         (_truncate, "is damaged"),
-        (lambda folder: _weights(folder).unlink(), r"holds no whole model \(model-.* is missing\)"),
+        (lambda folder: _weights(folder).unlink(), r"no complete model \(model-.* is missing\)"),
         (lambda folder: _edit(folder, format=99), "has format 99, .* reads format 1"),
         (lambda folder: _edit(folder, kind="poem"), "of kind 'poem', expected one for stories"),
         (lambda folder: (folder / "model.json").write_text("{"), "can't be read"),

@@ -33,7 +33,7 @@ from memnet.loaders.web.html_blocks import link_names
 from memnet.loaders.web.html_tree import BLOCKS, UNREAD, flat_text, parse
 
 _BESIDE = 9  # Tokens of a line that are looked at for its label
-_GONE = "\x01"  # stands for an image or an embed that is no text
+_GONE = "\x01"  # stands for an image or an embed that is not text
 _GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
 _AROUND = frozenset({"html", "head", "body"})
 _NAME = re.compile(r"</?[A-Za-z][\w.:-]*")
@@ -128,7 +128,7 @@ def add_markdown(
     if isinstance(piece, Problem):  # which come after the document
         return ""
     if piece.title:
-        # The heading that is the title is no block of a document, but one of this piece.
+        # The heading that is the title is not a block of a document, but one of this piece.
         found = _HEADING.match(text)
         kind = (kinds or {}).get("heading", "heading")
         builder.add(kind, piece.title, level=len(found[1]) if found else 1)

@@ -84,7 +84,7 @@ def make_parser(*, components: bool) -> MarkdownIt:
     block.before("html_block", "after_comment", _after_comment)
     block.before("html_block", "component", _component, {"alt": _STOPS})
     if components:
-        # Indented text is no code, and Markdown stands between tags.
+        # Indented text is not code, and Markdown stands between tags.
         parser.disable(["code", "html_block"])
         block.before("fence", "script", _script)
         block.before("component", "tag", _any_tag, {"alt": ["paragraph"]})
@@ -337,7 +337,7 @@ def _kept(
 
 
 def _braces(state: StateInline, silent: bool) -> bool:
-    """Comments, attributes, tags of templates and icons are no text."""
+    """Comments, attributes, tags of templates and icons are not text."""
     del silent
     src, position = state.src, state.pos
     for opening, closing in _COMMENTS:
@@ -367,9 +367,9 @@ def _text(text: str, level: int) -> list[Token]:
 
 
 def _marks(state: StateCore) -> None:
-    """Admonitions and callouts become paragraphs, and what is no text of a block goes.
+    """Admonitions and callouts become paragraphs, and what is not text of a block goes.
 
-    Headings within quotes and lists become paragraphs, as most are no headings of the document.
+    Headings within quotes and lists become paragraphs, as most are not headings of the document.
     """
     tokens, state.tokens = state.tokens, []
     label = ""  # the kind of an admonition, with which its first paragraph begins

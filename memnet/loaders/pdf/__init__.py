@@ -70,7 +70,7 @@ def _open(file: SourceFile) -> pdfium.PdfDocument:
             raise InputError(
                 "the PDF is encrypted and opens with a password only; save a copy without one"
             ) from None
-        found = "an empty file" if not file.data.strip() else "no whole PDF"
+        found = "an empty file" if not file.data.strip() else "data that is not a complete PDF"
         raise InputError(
             f"found {found}, expected a PDF file; it may be cut off or damaged: get it again, or"
             " open it in a viewer and print it to a new PDF"

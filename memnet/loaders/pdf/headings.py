@@ -28,6 +28,34 @@ _NUMBER = re.compile(
     r"(?:[0-9]+(?:[.:-][0-9]+)*|[a-z](?:[.:-][0-9]+)*|[ivxlc]+)[.):]*\s+",
     re.IGNORECASE,
 )
+_EDGE_LINES = 4  # from the top and the bottom that can be running headers, and as many footers
+_LINES_EACH = 6  # lines that a page must have for each of them
+# In a document of so few pages two are enough to repeat something, unless they have few lines.
+_FEW_PAGES = 3
+_FEW_LINES = 3
+_TOLERANCE = 4.0  # points by which the height of a running header differs from page to page
+_NEAR = 12  # pages: among so many in a row a running header occurs at least three times
+_APART = 2.2  # em between the text and a running header whose words differ from page to page
+_APART_LINES = 1.3  # times the usual distance between lines: wider than that of text
+_MOST_DISTANCE = 3  # em between lines of text
+_SMALLER = 0.93  # times the size of the text beside it: the font of a running header
+_TITLE = 1.05  # times the body's size: a larger font is that of a title
+_MARGIN = 1 / 6  # of the page's height: running headers are no further from its edge
+_APART_PAGES = 6  # pages nearby on which something stands apart at the same height
+# Where a running header has the number of its page.
+_OWN_NUMBER = re.compile(
+    r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])(?:\d{1,5} ?(?:/|of|von|de|sur) ?)?\d{1,5}\W*$"
+    r"|(?<=page )\d+",
+    re.IGNORECASE,
+)
+_OF_ALL = re.compile(r"\d ?(?:/|of|von|de|sur) ?\d", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_MARKS = " -–—|[]()•·"  # around a page number
+_PAGE_NUMBER = re.compile(
+    r"(?:(?:page|seite|p\.)\s*)?[-–—(\[|•\s]*(\d{1,5}|[ivxlc]{1,8})[-–—)\]|•\s]*"
+    r"(?:(?:/|of|von|de|sur)\s*\d{1,5})?",
+    re.IGNORECASE,
+)
 
 
 def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:
@@ -138,36 +166,6 @@ def _size(line: Line) -> float:
     return round(line.size * 2) / 2
 
 
-_EDGE_LINES = 4  # from the top and the bottom that can be running headers, and as many footers
-_LINES_EACH = 6  # lines that a page must have for each of them
-# In a document of so few pages two are enough to repeat something, unless they have few lines.
-_FEW_PAGES = 3
-_FEW_LINES = 3
-_TOLERANCE = 4.0  # points by which the height of a running header differs from page to page
-_NEAR = 12  # pages: among so many in a row a running header occurs at least three times
-_APART = 2.2  # em between the text and a running header whose words differ from page to page
-_APART_LINES = 1.3  # times the usual distance between lines: wider than that of text
-_MOST_DISTANCE = 3  # em between lines of text
-_SMALLER = 0.93  # times the size of the text beside it: the font of a running header
-_TITLE = 1.05  # times the body's size: a larger font is that of a title
-_MARGIN = 1 / 6  # of the page's height: running headers are no further from its edge
-_APART_PAGES = 6  # pages nearby on which something stands apart at the same height
-# Where a running header has the number of its page.
-_OWN_NUMBER = re.compile(
-    r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])(?:\d{1,5} ?(?:/|of|von|de|sur) ?)?\d{1,5}\W*$"
-    r"|(?<=page )\d+",
-    re.IGNORECASE,
-)
-_OF_ALL = re.compile(r"\d ?(?:/|of|von|de|sur) ?\d", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
-_MARKS = " -–—|[]()•·"  # around a page number
-_PAGE_NUMBER = re.compile(
-    r"(?:(?:page|seite|p\.)\s*)?[-–—(\[|•\s]*(\d{1,5}|[ivxlc]{1,8})[-–—)\]|•\s]*"
-    r"(?:(?:/|of|von|de|sur)\s*\d{1,5})?",
-    re.IGNORECASE,
-)
-
-
 def take_running_headers(
     pages: Sequence[list[Line]], labels: Sequence[str], body: float
 ) -> list[tuple[list[Line], list[Line]]]:
@@ -250,7 +248,7 @@ def _find(
 def _outer(
     lines: Sequence[Line], repeated: set[int], counting: set[int], near: float
 ) -> list[Line]:
-    """What of the lines from an edge of a page on is no text.
+    """What of the lines from an edge of a page on is not text.
 
     A line that is repeated is a part of the text if it stands as near to that as its lines do to
     each other.

@@ -274,7 +274,7 @@ class BlockWriter:
             self._flush()
 
     def _define(self) -> None:
-        """Write terms whose definition is no line of text, or which have none."""
+        """Write terms whose definition is not a line of text, or which have none."""
         terms, self._terms = self._terms, []
         for term in terms:
             self._put(term, self._take_links(), "item")

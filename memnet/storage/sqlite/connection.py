@@ -34,7 +34,7 @@ from memnet.storage.tables.connection import (
 )
 from memnet.storage.values import Revision
 
-# How damage shows: SQLite's messages may quote bytes of it that are no text.
+# How damage shows: SQLite's messages may quote bytes of it that are not text.
 _CLOSED = "the store was closed while it was read; open it again"
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most

@@ -154,7 +154,7 @@ def _metadata_values(depth: int) -> str:
 
     The names are parameters. A list gives a row for each element, any other value gives one row.
     """
-    # Text that is no standard JSON (NaN, as Python writes it) would be an error of the statement.
+    # Text that is not standard JSON (NaN, as Python writes it) would be an error of the statement.
     tables = ["json_each(CASE WHEN json_valid(source.metadata) THEN source.metadata END) AS name0"]
     tables += [
         f"json_each(CASE name{level}.type WHEN 'object' THEN name{level}.value END) "

@@ -35,7 +35,7 @@ class StoredVector(NamedTuple):
     """A row of a vector."""
 
     id: int
-    full: bool  # whether it is no quick one, which a full one is to replace
+    full: bool  # whether it is not a quick one, which a full one is to replace
 
 
 def check_version(place: str, version: int, is_own: bool) -> None:

@@ -30,7 +30,7 @@ class MessagePlace(NamedTuple):
     source: int  # row of its source, in the order of coming
     namespace: str
     characters: int  # length of its text
-    last: str  # last character of its text that is no space; empty if there is none
+    last: str  # last character of its text that is not space; empty if there is none
 
 
 class Messages(Part):

@@ -145,7 +145,7 @@ class Statements(Part):
     def latest_time(self) -> float:
         """The latest time at which a statement was told; 0 without any.
 
-        When one begins or ends may lie ahead, as it says, and is no reading of a clock.
+        When one begins or ends may lie ahead, as it says, and is not a reading of a clock.
         """
         row = self._connection.only("SELECT max(told_at) FROM statement")
         return 0.0 if row[0] is None else checked_time(row[0])

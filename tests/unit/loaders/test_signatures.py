@@ -56,7 +56,7 @@ def test_formats_are_recognised_by_their_content(head: bytes, name: str) -> None
 @pytest.mark.parametrize(
     ("head", "what", "reason"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image: pip install 'memnet-qa.ocr.'", "images"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image: .*memnet-qa.ocr.", "images"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "is a JPEG image", "images"),
         (b"RIFF\x24\0\0\0WEBPVP8 ", "is a WebP image", "images"),
         (b"\0\0\0\x18ftypheic", "is a HEIC image", "images"),
