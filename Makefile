@@ -100,7 +100,8 @@ site: .venv/test
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
+# Most modules of what is installed are never imported, and compiling them all takes a minute.
 .venv/test: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable ".[train,test]"
+	$(BIN)/pip install --quiet --no-compile --editable ".[train,test]"
 	@touch $@
