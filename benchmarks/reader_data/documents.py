@@ -9,7 +9,6 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -62,14 +61,15 @@ def document_examples(
 ) -> Iterator[tuple[Part, Example]]:
     """Examples with their part; arguments as for ``memories``."""
     everyday = everyday_memories("train", "untrained", "sentences")
-    for name, asked, memory in chain(memories(data, documents, stores), everyday):
+    sets = (("documents", memories(data, documents, stores)), ("everyday", everyday))
+    for named, (name, asked, memory) in ((one, each) for one, some in sets for each in some):
         part = part_of_collection(name)
         lost = 0
         for question in asked:
             examples = list(_examples(memory, question, extra=part == "train"))
             lost += not examples
             for example in examples:
-                yield part, {**example, "set": "documents", "collection": name}
+                yield part, {**example, "set": named, "collection": name}
         print(f"{name}: {len(asked)} questions, {lost} whose answer is in no window that is found")
 
 

@@ -3,6 +3,7 @@ import json
 import tarfile
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -112,7 +113,13 @@ def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out")
     steps = ["- climb the stairs", "- strike a match"]
     how = {"type": "how", "answers": ["climb the stairs"], "best": steps, "question": "Light it?"}
+    with ZipFile(out / "everyday.zip", "w") as archive:
+        archive.writestr("train/shed/files/tools.md", "The saw hangs behind the door.")
+        quote = {"source": "tools.md", "quote": "The saw hangs behind the door."}
+        asked = {"question": "Where is the saw?", "type": "value", "answers": ["behind the door"]}
+        archive.writestr("train/shed/questions.jsonl", json.dumps({**asked, "evidence": [quote]}))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.questions.EVERYDAY", out / "everyday.zip")
         patch.setattr(documents, "read_questions", lambda: [_document_question("cairn", 4, **how)])
         for name in ("one", "two"):
             arguments = ["", "--data", str(data), "--out", str(out / name)]
@@ -123,6 +130,11 @@ def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     return list(files.lines(path))
+
+
+def test_everyday_files_teach_too(out: Path) -> None:
+    found = [one for one in _read(out / "one" / "train.jsonl") if one["set"] == "everyday"]
+    assert [tuple(one["answers"]) for one in found] == [("behind the door",)] * documents.TIMES
 
 
 def test_the_same_data_give_the_same_files(out: Path) -> None:
@@ -144,8 +156,9 @@ def test_nothing_is_in_train_and_kept(out: Path) -> None:
     assert {"squad", "nq_oracle", "hotpot", "multihop2", "squad_train_parts"} <= sets["held_out"]
     assert "qamr" not in sets["held_out"] | sets["dev"]
     assert {one.name for one in SETS} | {"polar"} <= sets["general"]
-    contrasts = {"written", "unanswering", "other-subject", "documents-alone", "polar-alone"}
-    assert sets["general"] | {"documents"} | contrasts == sets["train"]
+    contrasts = {"written", "unanswering", "other-subject"}
+    contrasts |= {f"{one}-alone" for one in ("documents", "everyday", "polar")}
+    assert sets["general"] | {"documents", "everyday"} | contrasts == sets["train"]
     collections = {
         name: {one["collection"] for one in parts[name] if one["set"] == "documents"}
         for name in names[1:]
