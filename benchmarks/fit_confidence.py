@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.questions import phrases
+from benchmarks.questions import phrases, quotes
 from benchmarks.reader_data.documents import collections, everyday_memories, write_passages
 from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
@@ -54,13 +54,13 @@ def main() -> None:
         questions: list[Question] = []
 
         def ask(
-            memory: Engine, name: str, question: str, answers: list[str], quotes: Sequence[str] = ()
+            memory: Engine, name: str, question: str, answers: list[str], shown: Sequence[str] = ()
         ) -> None:
             if not isinstance(memory.answerer, Predictor):
                 raise SystemExit(f"{name}: the memory has no reader")
             key = f"{name}: {question}"
             predictions[key] = memory.answerer.predict(question)
-            questions.append(Question(question=key, answers=tuple(answers), quotes=tuple(quotes)))
+            questions.append(Question(question=key, answers=tuple(answers), quotes=tuple(shown)))
 
         with Engine.open(
             Path(scratch, "store"), create=True, answerer="text", reader=str(plain)
@@ -73,23 +73,18 @@ def main() -> None:
             memory.ingest(_passages(others))
             for name, asked in collections(options.data).items():
                 for one in asked if part_of_collection(name) != "train" else ():
-                    ask(memory, name, one["question"], phrases(one), _quotes(one))
+                    ask(memory, name, one["question"], phrases(one), quotes(one))
             for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
                 ask(memory, one["set"], one["question"], one["answers"])
         for name, asked, memory in everyday_memories("fit", "text", str(plain)):
             for one in asked:
-                ask(memory, name, one["question"], phrases(one), _quotes(one))
+                ask(memory, name, one["question"], phrases(one), quotes(one))
     calibration, report = fit_calibration(questions, predictions.__getitem__)
     if options.out != options.reader:
         shutil.rmtree(options.out, ignore_errors=True)
         copy_reader(options.reader, options.out)
     save_calibration(options.out, calibration, report._asdict())
     print(report, *(round(weight, 3) for weight in calibration.weights))
-
-
-def _quotes(question: dict[str, Any]) -> list[str]:
-    """What answers a question, the smallest first."""
-    return [*question.get("best", ()), *(one["quote"] for one in question["evidence"])]
 
 
 def _others(path: Path) -> Iterator[dict[str, Any]]:

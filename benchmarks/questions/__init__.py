@@ -54,6 +54,11 @@ def phrases(question: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def quotes(question: Mapping[str, Any]) -> list[str]:
+    """The quotations that answer, the smallest first."""
+    return [*question.get("best", ()), *(one["quote"] for one in question["evidence"])]
+
+
 def collapsed(text: str) -> str:
     """A text with single spaces for its white space, as quotations have it."""
     return re.sub(r"\s+", " ", text).strip()

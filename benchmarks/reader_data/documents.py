@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from benchmarks.questions import phrases, read_questions, unpack_everyday
+from benchmarks.questions import phrases, quotes, read_questions, unpack_everyday
 from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
@@ -143,11 +143,11 @@ def _examples(memory: Engine, question: dict[str, Any], extra: bool) -> Iterator
     windows = _found(memory, question)
     if not windows.right:
         return
-    quotes = question.get("best") or [one["quote"] for one in question["evidence"]]
+    best = question.get("best") or quotes(question)
     example = {
         "question": asked,
         "answers": phrases(question) if kind in _SHORT else [],
-        "quotes": [_as_read(one, windows.right) for one in quotes],
+        "quotes": [_as_read(one, windows.right) for one in best],
         "passages": [_passage(one) for one in windows.right[:_MAX_RIGHT]],
         "others": [_passage(one) for one in windows.others[:_MAX_OTHERS]],
         "phrases": phrases(question),
@@ -169,15 +169,15 @@ def _unanswered(
 
 def _found(memory: Engine, question: dict[str, Any]) -> Found:
     """Windows with a quotation: found for the question, or else for the quotation itself."""
-    quotes = [*question.get("best", ()), *(one["quote"] for one in question["evidence"])]
+    quoted = quotes(question)
 
     def answers(one: Evidence) -> bool:
-        return any(find_quote(one.text, form) for quote in quotes for form in _forms(quote))
+        return any(find_quote(one.text, form) for quote in quoted for form in _forms(quote))
 
     found = memory.search(question["question"], top_k=_TOP_K)
     right = {one.id: one for one in found if answers(one)}
     if not right:
-        for quote in quotes:
+        for quote in quoted:
             near = memory.search(_forms(quote)[-1][:_MAX_QUERY], top_k=_TOP_K)
             first = next((one for one in near if answers(one)), None)
             if first is not None:

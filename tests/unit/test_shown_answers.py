@@ -151,6 +151,9 @@ def test_confidence_is_said_in_words(confidence: float, said: str, shown: Any) -
         "Test",
         "🔥?",
         "...",
+        "?",
+        "!?",
+        "🚢",
     ],
 )
 def test_a_greeting_gets_what_can_be_asked_about(toy_engine: Engine, text: str, shown: Any) -> None:
