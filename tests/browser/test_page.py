@@ -104,6 +104,19 @@ def test_rows_are_a_table_and_items_are_lists(
     assert texts(page, "#turn-3 .quotes li mark.short") == ["Pull"]
 
 
+def test_words_and_columns_go_from_right_to_left_in_hebrew(
+    toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "חדר | מחיר\nאולם גדול | 200"
+    toy_engine.ingest(Document(id="rooms", title="חדרים", text=rows))
+    monkeypatch.setattr(toy_engine, "answerer", Quoting(toy_engine, "אולם גדול", ("rooms", rows)))
+    page = open_page()
+    ask(page, "איפה?")
+    directions = "some => some.map((one) => getComputedStyle(one).direction)"
+    found = page.locator("#turn-1-asked, .headline, .quotes table").evaluate_all(directions)
+    assert found == ["rtl"] * 3
+
+
 def test_a_greeting_is_answered_without_evidence(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(_DOCUMENT)
     page = open_page()

@@ -110,12 +110,12 @@ function table(rows) {
   const head = (text, scope) => (text ? h("th", { scope }, text) : h("td", {}));
   const cells = (row) => headers.map((header) => {
     const cell = row.find((one) => one.header === header);
-    return h("td", { dir: "auto" }, cell?.answers ? h("mark", { class: "short" }, cell.text) : cell?.text);
+    return h("td", {}, cell?.answers ? h("mark", { class: "short" }, cell.text) : cell?.text);
   });
   const body = rows.length === 1 && headers.length > MOST_COLUMNS
     ? cells(rows[0]).map((cell, index) => h("tr", {}, head(headers[index], "row"), cell))
     : [h("tr", {}, headers.map((one) => head(one, "col"))), ...rows.map((row) => h("tr", {}, cells(row)))];
-  return scrolled("Rows of a table", h("table", {}, h("tbody", {}, body)));
+  return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {}, body)));
 }
 
 function sides(answer, open) {

@@ -105,9 +105,9 @@ function group(text, headings, isCode) {
 function table(lines, nodesOf) {
   const rows = lines.filter(({ line }) => !RULE.test(line.trim()));
   const parts = rows.map(({ line, at }) => cells(line).map((cell) => ({ ...cell, at: at + cell.at })));
-  const cell = (tag, one, scope) => h(tag, { scope, dir: "auto" }, nodesOf(one.text, one.at));
+  const cell = (tag, one, scope) => h(tag, { scope }, nodesOf(one.text, one.at));
   const hasHeader = rows.length > 1 && parts[0].every((one) => one.text);
-  return scrolled("Rows of a table", h("table", {}, h("tbody", {}, parts.map((row, number) =>
+  return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {}, parts.map((row, number) =>
     h("tr", {}, row.map((one) => (hasHeader && !number ? cell("th", one, "col") : cell("td", one))))))));
 }
 
