@@ -103,7 +103,7 @@ def prepare(
     passages = [passage for one in asked_of for passage in one["passages"]]
     polar = _drawn(list(polar_examples(passages, seed)), _POLAR, chance)
     general += without_held_out(polar, kept)
-    asked = list({one["question"]: one for one in about}.values())
+    asked = list({one["question"]: one for one in reversed(about)}.values())  # Answered ones
     contrasts = [*unanswering(asked), *alone([*asked, *polar]), *other_subjects(polar, seed)]
     return {
         "general": _drawn(general, _GENERAL, chance),

@@ -3,8 +3,8 @@
 - ``alone``: the quotation of an answered question by itself, with its answer, verdicts too.
 - ``unanswering``: of passages that do not answer, the unit most like the question.
 - ``other_subjects``: a question for yes or no about another subject than the sentence's.
-- ``written``: questions about short everyday texts in groups that share a passage or nearly so
-  (``benchmarks/questions/contrast.jsonl.gz``).
+- ``written``: questions about short everyday texts in groups that share a passage or nearly so, and
+  pairs of a text and a question for yes or no (``benchmarks/questions``).
 
 Source: Gardner et al. 2020, "Evaluating models' local decision boundaries via contrast sets".
 """
@@ -23,12 +23,13 @@ _MIN_UNIT = 25  # Characters of a unit that could answer
 _MAX_SUBJECT = 5  # Words
 _TRIES = 8  # Other subjects that are drawn for a question
 _MARK = re.compile(r"(?:[-*•]|\d+[.)]) ")
-_WRITTEN = Path(__file__).parents[1] / "questions" / "contrast.jsonl.gz"
+_QUESTIONS = Path(__file__).parents[1] / "questions"
 
 
 def written() -> list[Example]:
-    """Examples that were written in groups for this."""
-    return list(lines(_WRITTEN))
+    """Examples that were written in groups for this, without those that are held out."""
+    groups = (lines(_QUESTIONS / f"{name}.jsonl.gz") for name in ("contrast", "verdicts"))
+    return [one for group in groups for one in group if one.get("part") in (None, "train")]
 
 
 def alone(examples: Iterable[Example]) -> Iterator[Example]:

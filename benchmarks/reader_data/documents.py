@@ -17,6 +17,8 @@ from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
 from memnet.loaders.formats import FORMATS
+from memnet.reader.rows import rows_of
+from memnet.reader.tables import labelled
 from memnet.reader.training.examples import find_quote
 
 TIMES = 6
@@ -44,6 +46,11 @@ _UNANSWERED, _OTHERS_UNANSWERED = 3, 2
 that other windows answer."""
 _TOGETHER = 4
 """Windows read together as an example without an answer."""
+_ROW = re.compile(r"[^,;|\t]*[,;|\t]")
+_WORD = re.compile(r"[^\W_]+")
+_MAX_LEFT_OUT = 0.3
+"""Share of the words of a row, and two more, that its cells in a window may lack: empty headers, a
+key that stands elsewhere."""
 _READABLE = frozenset(suffix for known in FORMATS for suffix in known.suffixes)
 _TARGET, _TAG = re.compile(r"\]\([^)]*\)"), re.compile(r"<[^>]+>")
 
@@ -136,9 +143,14 @@ def write_passages(folder: Path, asked: Sequence[dict[str, Any]]) -> None:
 def _examples(memory: Engine, question: dict[str, Any], extra: bool) -> Iterator[Example]:
     """The example of a question, and ``extra`` ones without an answer; none if it is not found."""
     kind, asked = question["type"], question["question"]
+    row = _row_of(memory, question)
+    if row is not None:
+        question = {**question, "best": [row.text], "evidence": []}
     if kind == "unanswerable":
         found = memory.search(asked, top_k=_TOP_K)
         yield from _unanswered(asked, found, _UNANSWERED if extra else 1, extra)
+        if row is not None and extra:
+            yield _alone(question, row)
         return
     windows = _found(memory, question)
     if not windows.right:
@@ -153,7 +165,53 @@ def _examples(memory: Engine, question: dict[str, Any], extra: bool) -> Iterator
         "phrases": phrases(question),
     }
     yield example if kind == "yesno" else {**example, "kind": _KINDS[kind]}
+    if row is not None and extra:
+        yield _alone(question, row)
     yield from _unanswered(asked, windows.others, _OTHERS_UNANSWERED if extra else 0, extra)
+
+
+class _FoundRow(NamedTuple):
+    title: str
+    text: str  # As it stands in its window
+    labelled: str  # With its headers, as ``memnet.reader.tables`` reads it
+
+
+def _row_of(memory: Engine, question: dict[str, Any]) -> _FoundRow | None:
+    """The row of a table that is the only quotation of a question about one of its cells.
+
+    Rows of files with separators are stored with their headers, so that the quotation does not
+    stand in a window.
+    """
+    quoted = quotes(question)
+    if question["type"] not in (*_SHORT, "unanswerable") or len(quoted) != 1:
+        return None
+    if not _ROW.match(quoted[0]):
+        return None
+    wanted = _WORD.findall(quoted[0].casefold())
+    found: dict[int, _FoundRow] = {}
+    for window in memory.search(quoted[0][:_MAX_QUERY], top_k=_TOP_K):
+        for cells in rows_of(window.text, window.title):
+            said = _WORD.findall(" ".join(cell.text for cell in cells).casefold())
+            whole = len(said) + 2 >= (1 - _MAX_LEFT_OUT) * len(wanted)
+            if len(cells) > 1 and whole and {*said} <= {*wanted}:
+                start = window.text.rfind("\n", 0, cells[0].start) + 1
+                text = window.text[start:].partition("\n")[0]
+                named = labelled(cells, cells[0])[0]
+                found.setdefault(len(said), _FoundRow(window.title, text, named))
+    return found[max(found)] if found else None
+
+
+def _alone(question: dict[str, Any], row: _FoundRow) -> Example:
+    """The example of a row by itself."""
+    example = {
+        "question": question["question"],
+        "answers": phrases(question),
+        "passages": [{"title": row.title, "text": row.labelled}],
+    }
+    if question["type"] == "unanswerable":
+        return example
+    kind = {} if question["type"] == "yesno" else {"kind": "value"}
+    return {**example, "quotes": [row.labelled], **kind}
 
 
 def _unanswered(
