@@ -4,19 +4,18 @@
     python -m benchmarks.fit_confidence --data DIR --examples EXAMPLES [--reader READER]
         --out READER
 
-Questions about the collections of documents that are held out, or that only chose the weights, and
-others of sets are asked of one memory, which holds the passages of all questions about documents
-and those of the sets: as much to choose from as in a folder of thousands of files. Those about the
+Questions about the collections of documents that are held out, or that only chose the weights, are
+asked of one memory, which holds the passages of all questions about documents and those of other
+sets: as much to choose from as in a folder of thousands of files. Those about the
 everyday collections that are kept for this (``benchmarks/questions``) are asked of a memory of each
 collection's few files. Reader and controller have learned from none of the questions. What was
 fitted before plays no part. The same data, reader and arithmetic give the same weights.
 """
 
 import argparse
-import random
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,6 @@ from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.loading import SPANS, LazyReader
 
-_OTHERS = 500
-"""Questions that are not about collections of documents."""
-
 
 def main() -> None:
     """Ask, fit, and say how well it fits."""
@@ -45,7 +41,6 @@ def main() -> None:
     parser.add_argument("--examples", type=Path, required=True)
     parser.add_argument("--reader", type=Path, default=shipped)
     parser.add_argument("--out", type=Path, default=shipped)
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         plain = Path(scratch, "reader")
@@ -69,13 +64,10 @@ def main() -> None:
                 folder = Path(scratch, "files", name)
                 write_passages(folder, asked)
                 memory.ingest(folder)
-            others = list(_others(options.examples / "held_out.jsonl"))
-            memory.ingest(_passages(others))
+            memory.ingest(_passages(_others(options.examples / "held_out.jsonl")))
             for name, asked in collections(options.data).items():
                 for one in asked if part_of_collection(name) != "train" else ():
                     ask(memory, name, one["question"], phrases(one), quotes(one))
-            for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
-                ask(memory, one["set"], one["question"], one["answers"])
         for name, asked, memory in everyday_memories("fit", "text", str(plain)):
             for one in asked:
                 ask(memory, name, one["question"], phrases(one), quotes(one))
@@ -91,7 +83,7 @@ def _others(path: Path) -> Iterator[dict[str, Any]]:
     return (one for one in lines(path) if one["set"] != "documents")
 
 
-def _passages(examples: list[dict[str, Any]]) -> Iterator[Document]:
+def _passages(examples: Iterable[dict[str, Any]]) -> Iterator[Document]:
     """Distinct passages of examples, distractors too."""
     distinct = {
         (passage["title"], passage["text"])

@@ -196,13 +196,13 @@ class AnswerConfig(Settings):
     rules: bool = True
     """Whether rules of English may propose sub-questions, comparisons and denials; what was learned
     competes with them by probability, and answers alone where they are off."""
-    threshold: float = Field(default=0.35, ge=0, le=1)
-    """Min. confidence of what is shown at all. At the default 32 of 100 tempting questions that
-    five collections, from which nothing was learned, don't answer are shown something, 12 an
+    threshold: float = Field(default=0.25, ge=0, le=1)
+    """Min. confidence of what is shown at all. At the default 38 of 100 tempting questions that
+    five collections, from which nothing was learned, don't answer are shown something, 8 an
     answer."""
     answer_threshold: float | None = Field(default=None, ge=0, le=1)
     """Min. confidence of what is shown as an answer, below which the sentences alone are; None for
-    the one, of each kind of answer, from which four of five were right where it was calibrated."""
+    the one from which four of five answers were right where it was calibrated."""
     shared_words_weight: float = 0.5
     """Weight of the share of the question's words, names left out, that are in a sentence."""
     news_weight: float = 0.5
@@ -211,11 +211,9 @@ class AnswerConfig(Settings):
     """Weight of a passage that only a later hop found: more helps questions that need two passages
     and harms those that need one."""
     support_floor: float = 0.35
-    """Cosine of question and best evidence below which an answer needs ``unsupported_threshold``.
-    Questions about something else rarely reach it; nor do some about one line of a long note."""
-    unsupported_threshold: float = Field(default=0.45, ge=0, le=1)
-    """Min. confidence of an answer below that floor: it has to be about as likely right as wrong. A
-    reader without a calibration abstains there."""
+    """Cosine of question and best evidence below which nothing is shown where no confidence was
+    calibrated. Questions about something else rarely reach it; nor do some about one line of a long
+    note."""
 
 
 class TellConfig(Settings):

@@ -206,28 +206,16 @@ class TextAnswers:
             return Retrieval(question, self.controller, self._config), [], listed
         retrieval, ranked = self._search(question, hops, top_k, after[-1].reads if after else ())
         passages = [item for item in ranked if item.slot.kind == "passage"]
-        by_facts = Prediction()
-        if question.named and ranked and ranked[0].slot.kind != "passage":
-            facts = [item for item in ranked if item.slot.kind != "passage"]
-            loaded = self._load()
-            by_facts = read_facts(question, facts, loaded and loaded.reader, self._config.answer)
-        # Facts about what the question names need no passage beside them: they are a whole set.
-        subjects = {normalise(item.slot.title) for item in by_facts.support}
-        named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
-        compares = self._config.answer.rules and english.is_comparison(text)
-        if not passages or (by_facts.promised and named and not compares):
+        by_facts, whole = self._by_facts(question, ranked)
+        if not passages or whole:
             return retrieval, ranked, by_facts
-        foreign = is_foreign(text)
-        multilingual = question.full is not None and question.full.multilingual
-        if multilingual and (foreign or is_foreign(passages[0].slot.text)):
-            settings = self._config.answer
-            supported = passages[0].similarity >= settings.support_floor
-            shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
-            return retrieval, ranked, choose([by_facts, shown._replace(promised=False)])
-        if multilingual:
+        if question.full is not None and question.full.multilingual:
+            if is_foreign(text) or is_foreign(passages[0].slot.text):
+                settings = self._config.answer
+                supported = passages[0].similarity >= settings.support_floor
+                shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
+                return retrieval, ranked, choose([by_facts, shown._replace(promised=False)])
             passages = [item for item in passages if not is_foreign(item.slot.text)]
-        terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        count = self._config.answer.passages
         follows = self._config.answer.rules and len(after) < _MAX_REFERENCES
         reference = reference_in(text, passages) if follows else None
         if reference is not None and reference.name:
@@ -236,12 +224,43 @@ class TextAnswers:
             if prediction.candidates and not prediction.abstained:
                 prediction = after_reference(prediction, reference)
                 return last, [*found, reference.row.item], prediction
+        proposed = self._by_passages(question, passages, reference, retrieval)
+        return retrieval, ranked, choose([*proposed, by_facts])
+
+    def _by_facts(
+        self, question: Question, ranked: Sequence[RankedSlot]
+    ) -> tuple[Prediction, bool]:
+        """What facts propose, and whether that needs no passage beside it: a set that is whole."""
+        if not question.named or not ranked or ranked[0].slot.kind == "passage":
+            return Prediction(), False
+        facts = [item for item in ranked if item.slot.kind != "passage"]
+        loaded = self._load()
+        found = read_facts(question, facts, loaded and loaded.reader, self._config.answer)
+        subjects = {normalise(item.slot.title) for item in found.support}
+        named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
+        compares = self._config.answer.rules and english.is_comparison(question.text)
+        return found, found.promised and named and not compares
+
+    def _by_passages(
+        self,
+        question: Question,
+        passages: Sequence[RankedSlot],
+        reference: Reference | None,
+        retrieval: Retrieval,
+    ) -> tuple[Prediction, Prediction]:
+        """What is read in passages, and a cell of their tables.
+
+        A cell that is only referred to is not the one that is asked for, nor is its row the answer.
+        """
+        text, count = question.text, self._config.answer.passages
         first, others, undecided = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        # A cell that is only referred to is not the one that is asked for.
         by_cell = Prediction()
         if reference is None:
-            by_cell = read_cells(text, terms, first, self._store.passages_of)
+            terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
+            loaded = self._load()
+            reader = loaded and loaded.reader
+            by_cell = read_cells(text, terms, first, self._store.passages_of, reader)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -253,20 +272,18 @@ class TextAnswers:
         by_cell, read = masked(by_cell, read)
         if reference is not None and any(map(reference.quotation.overlaps, read.quotes)):
             read = read._replace(abstained=True)
-        if foreign:
+        if is_foreign(text):
             by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
-        return retrieval, ranked, choose([read, by_cell, by_facts])
+        return read, by_cell
 
     def _load(self) -> LoadedReader | None:
         return self._reader.load(self._config.answer.tokens, self._threads)
 
     def _judged(self, prediction: Prediction, supported: bool = True) -> Prediction:
-        """A prediction by its confidence; one that is not ``supported`` needs more of it."""
+        """A prediction by its confidence, or without one by whether it is ``supported``."""
         settings, loaded = self._config.answer, self._load()
-        calibration, threshold = loaded and loaded.calibration, settings.threshold
-        if not supported:
-            needed = math.inf if calibration is None else settings.unsupported_threshold
-            threshold = max(threshold, needed)
+        calibration = loaded and loaded.calibration
+        threshold = settings.threshold if supported or calibration is not None else math.inf
         return judged(prediction, calibration, threshold, settings.answer_threshold)
 
     def _read(

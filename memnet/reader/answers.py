@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar, cast
 
 from memnet.config import AnswerConfig
-from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, promise_of, signals_of
+from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, signals_of
 from memnet.reader.contrasts import NamedUnits, named_units
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
@@ -394,7 +394,7 @@ def judged(
     if certainty is None:
         certainty = signals.answerable if signals is not None else 0.0
     if promise is None:
-        promise = 0.0 if calibration is None else calibration.promises[promise_of(prediction.kind)]
+        promise = 0.0 if calibration is None else calibration.promise
     return prediction._replace(
         signals=signals,
         confidence=confidence,

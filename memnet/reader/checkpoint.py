@@ -16,7 +16,7 @@ from memnet.encoders.minilm import shipped_weights
 from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session, quantised
 from memnet.encoders.weights import WEIGHTS_SHA256, internal_name, load_tokenizer
 from memnet.errors import ModelError
-from memnet.reader.confidence import FEATURES, PROMISES, Calibration
+from memnet.reader.confidence import FEATURES, Calibration
 from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
 
 
@@ -93,8 +93,8 @@ def copy_reader(folder: Path, out: Path) -> None:
 def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str, Any]) -> None:
     """Save a calibration in its reader's folder; ModelError if that can't be written."""
     weights = np.array(calibration.weights, np.float64)
-    promises = np.array([calibration.promises[kind] for kind in PROMISES], np.float64)
-    tensors = {"weights": weights, "promises": promises}
+    promise = np.array([calibration.promise], np.float64)
+    tensors = {"weights": weights, "promise": promise}
     save_checkpoint(folder, _CONFIDENCE, tensors, {"trained": dict(notes)})
 
 
@@ -103,16 +103,16 @@ def load_calibration(folder: Path) -> Calibration | None:
     if not (folder / f"{_CONFIDENCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, _CONFIDENCE)
-    found = [tensors.get(name, np.zeros(0)) for name in ("weights", "promises")]
-    shapes, expected = [one.shape for one in found], [(FEATURES,), (len(PROMISES),)]
+    found = [tensors.get(name, np.zeros(0)) for name in ("weights", "promise")]
+    shapes, expected = [one.shape for one in found], [(FEATURES,), (1,)]
     if shapes != expected or not all(np.isfinite(one).all() for one in found):
         raise ModelError(
             f"the calibration in {folder} has arrays of shapes {shapes}, expected finite ones of "
             f"{expected}; delete its {_CONFIDENCE}.json and make it again with "
             "'memnet train confidence'"
         )
-    weights, promises = (one.tolist() for one in found)
-    return Calibration(weights, dict(zip(PROMISES, promises, strict=True)))
+    weights, promise = found
+    return Calibration(weights.tolist(), promise.item())
 
 
 _POSITIONS = 512

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.passages import RankedSlot
@@ -15,9 +15,6 @@ from memnet.types import AnswerKind, Candidate
 _EPSILON = 1e-6
 FEATURES = 17
 _QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
-# Kinds of answers whose confidence is promised apart: short ones, yes or no, and quotations.
-Promise = Literal["value", "verdict", "quoted"]
-PROMISES: tuple[Promise, ...] = get_args(Promise)
 STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
@@ -71,24 +68,17 @@ class Calibration:
     Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
     """
 
-    def __init__(self, weights: Sequence[float], promises: Mapping[Promise, float]) -> None:
-        """Take the weights of the features and, by kind, what is needed to be shown as an answer.
+    def __init__(self, weights: Sequence[float], promise: float) -> None:
+        """Take the weights of the features and the confidence from which an answer is shown as one.
 
-        Below that confidence the sentences alone are shown.
+        Below that the sentences alone are shown.
         """
         self.weights = tuple(weights)
-        self.promises = dict(promises)
+        self.promise = promise
 
     def confidence(self, signals: Signals) -> float:
         """The probability, 0..1."""
         return signals.attested * probability_of(weighted(self.weights, signals.features()))
-
-
-def promise_of(kind: AnswerKind) -> Promise:
-    """The group of a kind of answer."""
-    if kind in ("yes", "no"):
-        return "verdict"
-    return "value" if kind in ("value", "table") else "quoted"
 
 
 def signals_of(
@@ -135,11 +125,16 @@ def _answer_context(answer: Candidate | None, support: Sequence[RankedSlot]) -> 
 
 def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:
     """Whether a name or a number of a question stands in none of some passages."""
+    distinct = {item.slot.id: item for item in passages}.values()
+    texts = (f"{normalise(item.slot.title)} {item.normalised_text}" for item in distinct)
+    return names_missing(question, *texts, normalised=True)
+
+
+def names_missing(question: str, *texts: str, normalised: bool = False) -> bool:
+    """Whether a name or a number of a question stands in none of some texts."""
     named = set(stems(" ".join(_NAME.findall(question)), STEM_LETTERS))
-    for item in {item.slot.id: item for item in passages}.values():
-        if not named:
-            return False
-        named -= _all_stems(normalise(item.slot.title)) | _all_stems(item.normalised_text)
+    for text in texts if named else ():
+        named -= _all_stems(text if normalised else normalise(text))
     return bool(named)
 
 

@@ -136,32 +136,21 @@ def test_the_threshold_is_the_user_s(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "floor", "unsupported", "threshold", "answered"),
+    ("reader", "floor", "threshold", "answered"),
     [
-        ("spans", -1.0, 1.0, 0.0, True),
-        ("spans", 1.1, 1.0, 0.0, False),
-        ("spans", 1.1, 0.0, 0.0, True),
-        ("spans", 1.1, 0.0, 1.0, False),
-        ("sentences", -1.0, 0.0, 0.0, True),
-        ("sentences", 1.1, 0.0, 0.0, False),
-        (Answering({QUESTION: "Ann Orre"}), -1.0, 0.0, 0.0, True),
-        (Answering({QUESTION: "Ann Orre"}), 1.1, 0.0, 0.0, False),
+        ("spans", 1.1, 0.0, True),
+        ("spans", -1.0, 1.0, False),
+        ("sentences", -1.0, 0.0, True),
+        ("sentences", 1.1, 0.0, False),
+        (Answering({QUESTION: "Ann Orre"}), -1.0, 0.0, True),
+        (Answering({QUESTION: "Ann Orre"}), 1.1, 0.0, False),
     ],
 )
-def test_below_the_floor_a_calibrated_reader_has_to_be_sure(
-    tmp_path: Path,
-    reader: str | Answering,
-    floor: float,
-    unsupported: float,
-    threshold: float,
-    answered: bool,
+def test_below_the_floor_only_a_calibrated_reader_answers(
+    tmp_path: Path, reader: str | Answering, floor: float, threshold: float, answered: bool
 ) -> None:
-    settings = AnswerConfig(
-        support_floor=floor, unsupported_threshold=unsupported, threshold=threshold
-    )
-    with Engine.open(
-        tmp_path, create=True, config=Config(answer=settings), reader=reader
-    ) as engine:
+    config = Config(answer=AnswerConfig(support_floor=floor, threshold=threshold))
+    with Engine.open(tmp_path, create=True, config=config, reader=reader) as engine:
         engine.ingest(Document(id="light", text=RAISED))
         answer = engine.ask(QUESTION)
     assert answer.abstained is not answered
@@ -422,7 +411,7 @@ def test_what_a_message_denies_is_its_answer(memory: Engine) -> None:
     [
         ("Tea may be drunk in the loft.", "Can I nap in the loft?", None),
         ("Tea may be drunk in the loft.", "Can I drink tea in the loft?", "yes"),
-        ("Only nurses may open the safe.", "May guests open the safe?", "no"),
+        ("No guest may open the safe.", "May guests open the safe?", "no"),
         # The reader's own first word is the other one.
         ("# Loft\n\nDo I need a ticket?\n\nNo, just come in.", "Do I need a ticket?", "no"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Config, Engine, Scope
-from memnet.config import TellConfig
+from memnet.config import AnswerConfig, TellConfig
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question
 from memnet.statements.times import limits_of, weights_in_time
@@ -178,10 +178,14 @@ _TALK = (
 )
 
 
+_SHOWN = Config(answer=AnswerConfig(answer_threshold=0.4))  # Days are tested, not confidence
+
+
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A conversation; for reading only."""
-    with Engine.open(tmp_path_factory.mktemp("chat") / "store", create=True) as engine:
+    store = tmp_path_factory.mktemp("chat") / "store"
+    with Engine.open(store, create=True, config=_SHOWN) as engine:
         engine.remember(
             {"id": f"s:{number}", "session": "s", "speaker": speaker, "time": day, "text": text}
             for number, (speaker, day, text) in enumerate(_TALK, 1)
@@ -249,7 +253,8 @@ _HOUSE = (
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Messages that tell what has just happened; for reading only."""
-    with Engine.open(tmp_path_factory.mktemp("house") / "store", create=True) as engine:
+    store = tmp_path_factory.mktemp("house") / "store"
+    with Engine.open(store, create=True, config=_SHOWN) as engine:
         engine.remember(
             {"id": f"{number}", "speaker": speaker, "time": day, "text": text}
             for number, (speaker, day, text) in enumerate(_HOUSE, 1)

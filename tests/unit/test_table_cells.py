@@ -1,11 +1,14 @@
 """Cells of tables as answers."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from memnet import Document
 from memnet.engine import Engine
 from memnet.reader.answers import Prediction
-from memnet.reader.tables import read_cells
+from memnet.reader.spans import Passage, Reader, Reading, Span
+from memnet.reader.tables import CELL_CONFIDENCE, read_cells
 from memnet.text.english import query_terms
 from tests.reading import ranked
 
@@ -16,12 +19,12 @@ _PLANS = {
 _MARKDOWN = {"Plans": "Our plans:\n\nPlan | Storage | Price\nSmall | 2 TB | $7\nLarge | 4 TB | $12"}
 
 
-def _read(question: str, passages: dict[str, str]) -> Prediction:
+def _read(question: str, passages: dict[str, str], reader: Reader | None = None) -> Prediction:
     terms = query_terms(question)
     items = ranked(passages)
     weights = {term: 1 / len(terms) for term in terms}
     slots = {item.slot.source: [item.slot] for item in items}
-    return read_cells(question, weights, items, lambda source, *_: slots[source])
+    return read_cells(question, weights, items, lambda source, *_: slots[source], reader)
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
@@ -340,3 +343,42 @@ def test_a_verb_names_a_column(toy_engine: Engine, question: str, answer: str | 
     toy_engine.ingest(Document(id="boats", title="Boats", text=text))
     found = toy_engine.ask(question)
     assert (found.short if found.kind == "table" else None) == answer
+
+
+class _Finding:
+    """Finds a word in what it reads, or nothing."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.read_texts: list[str] = []
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        self.read_texts += [one.text for one in passages]
+        at = passages[0].text.find(self.word) if self.word else -1
+        spans = (Span(0, at, at + len(self.word), 0.9),) if at >= 0 else ()
+        return Reading(spans, 0.0, 0.0, 0.95 if spans else 0.02)
+
+
+_MILLS = "Mill | Built | Keeper\nNorth Mill | 1981 | Ann Orre\nSouth Mill | 1990 | Bo Lund"
+
+
+@pytest.mark.parametrize(("word", "sure"), [("Ann Orre", True), ("1981", False), ("", False)])
+def test_the_network_tells_whether_a_row_answers(word: str, sure: bool) -> None:
+    reader = _Finding(word)
+    found = _read("Which keeper of the North Mill retired?", {"Mills": _MILLS}, reader)
+    assert found.short == "Ann Orre"
+    assert reader.read_texts == ["Mill: North Mill; Built: 1981; Keeper: Ann Orre"]
+    assert found.confidence is not None
+    assert (found.confidence > 0.7) == sure
+
+
+def test_what_names_row_and_column_in_full_needs_no_network() -> None:
+    found = _read("Who is the keeper of the North Mill?", {"Mills": _MILLS}, _Finding(""))
+    assert (found.short, found.confidence) == ("Ann Orre", CELL_CONFIDENCE)
+
+
+def test_a_year_is_not_who_built_something() -> None:
+    assert (
+        _read("Who built the North Mill?", {"Mills": _MILLS.replace("Ann Orre", "-")}).candidates
+        == ()
+    )

@@ -21,16 +21,21 @@ POST = "Yes, to Cyprus, but not to Malta."
 class _Sure:
     """Reads one of both words in everything."""
 
-    def __init__(self, word: str) -> None:
-        self.word = word
+    def __init__(self, word: str, sure: float) -> None:
+        self.word, self.sure = word, sure
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        yes = 0.95 if self.word == "yes" else 0.02
+        yes = self.sure if self.word == "yes" else 0.97 - self.sure
         return Reading((), yes, 0.97 - yes, 0.9)
 
 
 def verdict(
-    question: str, text: str, word: str, title: str = "Notes", attested: float = 1.0
+    question: str,
+    text: str,
+    word: str,
+    title: str = "Notes",
+    attested: float = 1.0,
+    sure: float = 0.95,
 ) -> Prediction:
     slot = Slot(1, "passage", "notes.md", "", title, text, 0, len(text), "", "")
     item = RankedSlot(slot, 1.0, 0.8, 1.0, 1)
@@ -39,7 +44,7 @@ def verdict(
         signals=Signals(0.9, 0.0, 0.9, 0.8, 0.5, False, 0, attested=attested),
         quotes=(Quotation(item, 0, len(text), 0.9),),
     )  # fmt: skip
-    return read_alone(question, read, _Sure(word), meanings([{"hen", "fowl"}]))
+    return read_alone(question, read, _Sure(word, sure), meanings([{"hen", "fowl"}]))
 
 
 @pytest.mark.parametrize(
@@ -68,13 +73,18 @@ def test_no_verdict_is_taken_from_another_clause(question: str, text: str, word:
     assert read.shown == text
 
 
-def test_a_passage_about_something_like_it_is_worth_more_than_one_about_something_else() -> None:
+def test_what_leaves_it_open_keeps_its_chances() -> None:
     rule = "Barges may not carry fowl."
-    for question, attested in (("May barges carry hens?", 1.0), ("May barges carry coal?", 0.5)):
-        signals = verdict(question, rule, "no").signals
+    for attested in (1.0, 0.0):  # 0: a code of the question that stands nowhere
+        signals = verdict("May barges carry hens?", rule, "yes", attested=attested).signals
         assert signals is not None
         assert signals.left_open
         assert signals.attested == attested
-    unsaid = verdict("May barges carry hens?", rule, "no", attested=0.0).signals
-    assert unsaid is not None
-    assert unsaid.attested == 0.0  # A code of the question that stands nowhere
+
+
+def test_in_other_words_the_network_decides_if_it_is_sure() -> None:
+    text = "They mended the jetty in May."
+    assert verdict("Is the jetty repaired?", text, "yes").shown == f"Yes: {text}"
+    unsure = verdict("Is the jetty repaired?", text, "yes", sure=0.5)
+    assert unsure.shown == text
+    assert not unsure.promised

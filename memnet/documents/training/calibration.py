@@ -19,7 +19,7 @@ from memnet.learning.evaluation import (
 )
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
-from memnet.reader.confidence import PROMISES, Calibration, Promise, Signals, promise_of
+from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.loading import LazyReader
 
 _FOLDS = 5
@@ -60,7 +60,6 @@ class _ReadingMemory(Protocol):
 
 class _Case(NamedTuple):
     signals: Signals
-    kind: Promise
     right: bool
     answerable: bool
 
@@ -104,7 +103,7 @@ def fit_calibration(
 ) -> tuple[Calibration, CalibrationReport]:
     """Fit a calibration to answers; InputError for fewer than ten, or all right or all wrong."""
     cases = [
-        _Case(prediction.signals, promise_of(prediction.kind), right, bool(question.answers))
+        _Case(prediction.signals, right, bool(question.answers))
         for question in counted(questions, "answering questions", on_progress)
         if (prediction := predict(question.question)).signals is not None
         and (right := _is_right(prediction, question)) is not None
@@ -118,24 +117,18 @@ def fit_calibration(
     confidences = [0.0] * len(cases)
     for fold in range(_FOLDS):
         part = [case for index, case in enumerate(cases) if index % _FOLDS != fold]
-        calibration = Calibration(_weights(part), {})
+        calibration = Calibration(_weights(part), 0.0)
         for index in range(fold, len(cases), _FOLDS):
             confidences[index] = calibration.confidence(cases[index].signals)
-    judged = list(zip(confidences, cases, strict=True))
-    promises: dict[Promise, float] = {}
-    for kind in PROMISES:
-        shown = [(one, case) for one, case in judged if not case.signals.left_open]
-        own = [(one, case.right) for one, case in shown if case.kind == kind]
-        if len(own) < 2 * _MIN_PROMISED:  # of these nothing can be said apart
-            own = [(one, case.right) for one, case in shown]
-        promises[kind] = promised_from(own)
+    judged = zip(confidences, cases, strict=True)
+    shown = [(one, case.right) for one, case in judged if not case.signals.left_open]
     report = CalibrationReport(
         questions=len(cases),
         right=sum(rights) / len(cases),
         calibration_error=calibration_error(confidences, [float(right) for right in rights]) or 0.0,
         answerable_auroc=area_under_roc(confidences, [case.answerable for case in cases]),
     )
-    return Calibration(_weights(cases), promises), report
+    return Calibration(_weights(cases), promised_from(shown)), report
 
 
 def _is_right(prediction: Prediction, question: Question) -> bool | None:
