@@ -157,8 +157,8 @@ def _given(
     questions: Sequence[dict[str, Any]], paragraphs: dict[str, Any], name: str
 ) -> dict[str, Any]:
     """The reader alone, given the right paragraph."""
-    loaded = LazyReader(name).load(384)
-    if loaded is None:
+    reader = LazyReader(name).load().reader
+    if reader is None:
         raise SystemExit("there is no reader to be given paragraphs")
     exact: list[float] = []
     shared: list[float] = []
@@ -166,7 +166,7 @@ def _given(
     for asked in questions:
         paragraph = paragraphs[asked["gold"][0]]
         passage = Passage(_title(paragraph), paragraph["text"])
-        reading = loaded.reader.read(asked["question"], [passage])
+        reading = reader.read(asked["question"], [passage])
         answerable.append(reading.answerable)
         if asked["answerable"]:
             exact.append(exact_match(_said(reading, passage), asked["answers"]))

@@ -116,8 +116,7 @@ def _ranked(engine: Engine, question: str) -> list[RankedSlot]:
 
 
 def _groups(engine: Engine, question: str, facts: Sequence[RankedSlot]) -> list[FactGroup]:
-    loaded = engine.reader.load(engine.config.answer.tokens, engine.config.cores())
-    return fact_groups(question, facts, None if loaded is None else loaded.reader)
+    return fact_groups(question, facts, engine.reader.load().reader)
 
 
 if __name__ == "__main__":

@@ -96,10 +96,10 @@ def _everyday(one: dict[str, Any]) -> _Pair | None:
 
 def _judged(memory: Engine, pair: _Pair) -> _Case:
     question, title, quoted, verdict = pair
-    loaded = memory.reader.load(memory.config.answer.tokens)
-    if loaded is None:
+    reader = memory.reader.load().reader
+    if reader is None:
         raise SystemExit("the memory has no reader")
-    reading = loaded.reader.read(question, [Passage(title, quoted)])
+    reading = reader.read(question, [Passage(title, quoted)])
     encode = memory.encoder.encode
     word, signals = verdict_signals(question, quoted, title, "", reading, encode)
     return _Case(signals, word == verdict)

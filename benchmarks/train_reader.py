@@ -2,14 +2,14 @@
 
     python -m benchmarks.prepare_reader --data DIR --out EXAMPLES
     python -m benchmarks.train_reader EXAMPLES --seconds 600 --out READER
-    python -m benchmarks.train_reader EXAMPLES --seconds 1560 --set everyday --general 4500 \
-        --frozen 3 --rate 8e-5 --batch-tokens 4096 --device cpu --workers 1 --out READER
+    python -m benchmarks.train_reader EVERYDAY --seconds 3000 --set everyday --general 3000 \
+        --frozen 3 --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --out READER
 
 The examples, loss and weights are those of ``memnet train reader``; here workers make the packs of
-each pass beside the device, the loss of a batch is calculated at once, and the learning rate falls
-to zero when the time is up. Saved are the moving average of the weights and, in ``OUT/half``, the
-mean of it and the starting weights (Wortsman et al. 2022, section 3). On a processor the lower
-layers can stay as they are, which is half as fast again.
+each pass beside the device, and the learning rate falls to zero when the time is up. EVERYDAY is
+what ``benchmarks.prepare_everyday`` writes. Saved are the moving average of the weights and, in
+``OUT/half``, the mean of it and the starting weights (Wortsman et al. 2022, section 3). On a
+processor the lower layers can stay as they are, which is half as fast again.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from benchmarks.reader_data.files import Example, lines
 from memnet.checkpoints import SHIPPED
@@ -30,8 +30,8 @@ from memnet.encoders.weights import load_tokenizer
 from memnet.learning.loop import arrays_of
 from memnet.reader.checkpoint import save_weights
 from memnet.reader.loading import SPANS
-from memnet.reader.network import Right, SpanTensors, load_span_network
-from memnet.reader.spans import MASKED_LOGIT, Packer
+from memnet.reader.network import load_span_network, reading_loss
+from memnet.reader.spans import Packer
 from memnet.reader.training.examples import (
     PackedExample,
     ReaderExample,
@@ -90,7 +90,7 @@ def main() -> None:
             on_gpu = inputs[0].device.type == "cuda"
             with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=on_gpu):
                 scores = network(*inputs)
-            loss = batch_loss(scores, [one.right for one in batch])
+            loss = reading_loss(scores, [one.right for one in batch])
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(learned, 1.0)
@@ -107,44 +107,6 @@ def main() -> None:
         network.load_state_dict(weights)
         save_weights(folder, arrays_of(network.cpu().state_dict()), {"steps": step})
         network.to(options.device)
-
-
-def batch_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
-    """``memnet.reader.network.reading_loss`` of a batch, without a loop over its rows."""
-    device, count = scores.kind.device, len(right)
-    kinds = torch.tensor([one.kinds for one in right], device=device)
-    loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), 1).sum()
-    spans = [(row, *span) for row, one in enumerate(right) for span in one.spans]
-    if spans:
-        rows, first, last = torch.tensor(spans, device=device).unbind(1)
-        found = _log_sum_exp(scores.start[rows, first] + scores.end[rows, last], rows, count)
-        loss = loss - found[sorted({row for row, *_ in spans})].sum()
-    units = [(row, *unit) for row, one in enumerate(right) for unit in one.units]
-    if units:
-        rows, first, last, wanted = torch.tensor(units, device=device).unbind(1)
-        sums = nn.functional.pad(scores.relevance.cumsum(1), (1, 0))
-        logits = (sums[rows, last + 1] - sums[rows, first]) / (last + 1 - first)
-        good = wanted.bool()
-        every = torch.arange(count, device=device)
-        nothing = _log_sum_exp(
-            torch.cat([torch.zeros(count, device=device), logits[~good]]),
-            torch.cat([every, rows[~good]]),
-            count,
-        )
-        loss = loss + nothing[sorted({row for row, *_ in units})].sum()
-        own = rows[good]
-        shares = torch.bincount(own, minlength=count)[own]
-        loss = loss + ((torch.logaddexp(logits[good], nothing[own]) - logits[good]) / shares).sum()
-    return loss / count
-
-
-def _log_sum_exp(values: Tensor, rows: Tensor, count: int) -> Tensor:
-    """[count] log of the sum of exponentials of each row's values; of none a large negative one."""
-    highest = torch.full((count,), MASKED_LOGIT, device=values.device)
-    highest = highest.scatter_reduce(0, rows, values, "amax").detach()
-    total = torch.zeros(count, device=values.device)
-    total = total.index_add(0, rows, (values - highest[rows]).exp())
-    return highest + total.clamp_min(1e-30).log()
 
 
 def _batches(

@@ -414,7 +414,7 @@ class Engine:
     def preload(self) -> None:
         """Start loading on a thread what a question needs; errors are raised by the question."""
         if isinstance(self.answerer, TextAnswers | ExpertAnswers):
-            self.reader.load_early(self.config.answer.tokens, self.config.cores())
+            self.reader.load_early()
 
     def ask(
         self,

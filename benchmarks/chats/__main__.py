@@ -23,7 +23,6 @@ from memnet.statements.stance import AFFIRMING, DENYING, STANCE, StanceJudge, St
 _PENALTY = 1e-2
 """On squared weights of standardised features."""
 _STEPS = 50
-_TOKENS = 384
 
 
 def main() -> None:
@@ -33,11 +32,11 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=SHIPPED / STANCE)
     given = parser.parse_args()
-    statements, reader = LazyStatementReader().load(), LazyReader(SPANS).load(_TOKENS)
+    statements, reader = LazyStatementReader().load(), LazyReader(SPANS).load().reader
     if statements is None or reader is None:
         raise SystemExit("the weights of the shipped statement network or reader are not installed")
     unused = StanceWeights(np.zeros(len(AFFIRMING)), np.zeros(len(DENYING)))
-    judge = StanceJudge(unused, MiniLMEncoder().encode, statements, reader.reader)
+    judge = StanceJudge(unused, MiniLMEncoder().encode, statements, reader)
     examples = list(stance_examples())
     manners = [statements.manner(one.text) for one in examples]
     read = list(zip(examples, manners, strict=True))

@@ -16,8 +16,6 @@ from memnet.storage.place import StorePlace, place_name
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
-if TYPE_CHECKING:
-    from memnet.engine import Engine
     from memnet.types import Source
 
 

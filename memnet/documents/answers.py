@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain
+from operator import attrgetter
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
@@ -22,12 +23,12 @@ from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import list_all, requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
-from memnet.reader.answers import Prediction, choose, judged, predict_spans, rank_sentences
+from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Resolved, english
-from memnet.reader.loading import LazyReader, LoadedReader
+from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.references import Reference, reference_in
+from memnet.reader.references import Reference, reference_in, whole_row
 from memnet.reader.rows import pieces_of
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import CELL_CONFIDENCE, read_cells
@@ -51,6 +52,7 @@ _LEAST, _UNLIKE = 0.002, 0.3
 # manuals was answered from such a one. With 0.05 a sixth of the reading is saved in place of a
 # twelfth, and 154 of 250 answers of ``benchmarks.reliability`` are right in place of 156.
 _LEAST_READ = 0.02
+_PROBABILITY = attrgetter("probability")  # Of proposals, of which the likeliest answers
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
 _SAME_ROW = 0.5  # Share of confidence of what stands in the row that a cell was referred to by
 
@@ -87,7 +89,6 @@ class TextAnswers:
         self._encoder = encoder
         self.controller = controller
         self._config = config
-        self._threads = config.cores()
         self._on_read = on_read
         self._full = full
 
@@ -214,7 +215,11 @@ class TextAnswers:
                 settings = self._config.answer
                 supported = passages[0].similarity >= settings.support_floor
                 shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
-                return retrieval, ranked, choose([by_facts, shown._replace(promised=False)])
+                return (
+                    retrieval,
+                    ranked,
+                    max(by_facts, shown._replace(promised=False), key=_PROBABILITY),
+                )
             passages = [item for item in passages if not is_foreign(item.slot.text)]
         follows = self._config.answer.rules and len(after) < _MAX_REFERENCES
         reference = reference_in(text, passages) if follows else None
@@ -225,7 +230,7 @@ class TextAnswers:
                 prediction = after_reference(prediction, reference)
                 return last, [*found, reference.row.item], prediction
         proposed = self._by_passages(question, passages, reference, retrieval)
-        return retrieval, ranked, choose([*proposed, by_facts])
+        return retrieval, ranked, max(*proposed, by_facts, key=_PROBABILITY)
 
     def _by_facts(
         self, question: Question, ranked: Sequence[RankedSlot]
@@ -234,8 +239,7 @@ class TextAnswers:
         if not question.named or not ranked or ranked[0].slot.kind == "passage":
             return Prediction(), False
         facts = [item for item in ranked if item.slot.kind != "passage"]
-        loaded = self._load()
-        found = read_facts(question, facts, loaded and loaded.reader, self._config.answer)
+        found = read_facts(question, facts, self._reader.load().reader, self._config.answer)
         subjects = {normalise(item.slot.title) for item in found.support}
         named = any(f" {one} " in f" {normalise(question.sought)} " for one in subjects)
         compares = self._config.answer.rules and english.is_comparison(question.text)
@@ -258,8 +262,7 @@ class TextAnswers:
         by_cell = Prediction()
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-            loaded = self._load()
-            reader = loaded and loaded.reader
+            reader = self._reader.load().reader
             by_cell = read_cells(text, terms, first, self._store.passages_of, reader)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
@@ -270,19 +273,15 @@ class TextAnswers:
         rest = [*unread, *passages[count:]]
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
         by_cell, read = masked(by_cell, read)
-        if reference is not None and any(map(reference.quotation.overlaps, read.quotes)):
+        if reference is not None and any(map(whole_row(reference.row).overlaps, read.quotes)):
             read = read._replace(abstained=True)
         if is_foreign(text):
             by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
         return read, by_cell
 
-    def _load(self) -> LoadedReader | None:
-        return self._reader.load(self._config.answer.tokens, self._threads)
-
     def _judged(self, prediction: Prediction, supported: bool = True) -> Prediction:
         """A prediction by its confidence, or without one by whether it is ``supported``."""
-        settings, loaded = self._config.answer, self._load()
-        calibration = loaded and loaded.calibration
+        settings, calibration = self._config.answer, self._reader.load().calibration
         threshold = settings.threshold if supported or calibration is not None else math.inf
         return judged(prediction, calibration, threshold, settings.answer_threshold)
 
@@ -301,11 +300,10 @@ class TextAnswers:
         not answer. To parts of the question the ``rest`` may answer, too.
         """
         text, settings = question.text, self._config.answer
-        loaded = self._load()
+        reader = self._reader.load().reader
         supported = max(item.similarity for item in apart[0]) >= settings.support_floor
-        if loaded is None:
+        if reader is None:
             return _best_sentence(text, apart[0], settings) if supported else Prediction()
-        reader = loaded.reader
         dated = introduced_messages(question, [*chain.from_iterable(apart), *rest])
         first, asides, others, rest = (
             [dated[item.slot.id].read if item.slot.id in dated else item for item in some]
@@ -317,6 +315,7 @@ class TextAnswers:
         reading = in_background(reader.read, text, [item.passage for item in read])
         resolved: list[Resolved] = []
         further = compared = None
+        beside = self._store.passage_beside
         if settings.rules:
             resolved = answer_parts(text, [*first, *rest], reader, retrieval)
             if resolved:
@@ -329,7 +328,7 @@ class TextAnswers:
             some = [read[place] for place in chosen]
             found = with_introductions(reading.result().of(chosen), some, dated)
             prediction = predict_spans(
-                text, some, found, resolved, further, compared, settings.rules, retrieval.beside
+                text, some, found, resolved, further, compared, settings.rules, beside
             )
             asked = resolved[-1].question if resolved else text
             if compared is None:
@@ -428,7 +427,7 @@ def after_reference(prediction: Prediction, reference: Reference) -> Prediction:
 
     What stands in that same row may be said of the row, and not of the cell: no answer.
     """
-    row = reference.quotation
+    row = whole_row(reference.row)
     own_row = any(map(row.overlaps, prediction.quotes))
     step = Resolved(reference.question, reference.name, (row.item,), None, CELL_CONFIDENCE)
     confidence = prediction.confidence

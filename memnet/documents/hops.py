@@ -27,7 +27,7 @@ from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
 from memnet.reader.sequences import asks_for_contents, entries_of
 from memnet.reader.spans import Reader
-from memnet.storage import Keys, Slot
+from memnet.storage import Keys
 from memnet.text.english import OTHER_LETTER, is_foreign
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
@@ -291,10 +291,10 @@ def _attend(
 class Retrieval:
     """All hops that one question needs, those of its sub-questions among them."""
 
+    _latest: HopRead  # The last of them that addressed the whole memory
+
     def __init__(self, question: Question, controller: TextController, config: Config) -> None:
         self.reads: list[HopRead] = []  # In order of the hops
-        # The last of them that addressed the whole memory.
-        self._latest: HopRead | None = None
         self._question = question
         self._controller = controller
         self._config = config
@@ -384,8 +384,6 @@ class Retrieval:
 
         The question names the slots ``about`` a name now, which adds the weight of a key symbol.
         """
-        if self._latest is None:
-            raise ValueError("nothing was searched for yet; call search first")
         candidates, scores, config = self._latest.candidates, self._latest.scores, self._config.hop
         mask, named = (
             np.isin(candidates.ids, [item.slot.id for item in items]) for items in (passages, about)
@@ -398,10 +396,6 @@ class Retrieval:
         self.reads.append(HopRead(candidates, scores, weights, order, name, via=name))
         by_id = dict(zip(candidates.ids, weights.tolist(), strict=True))
         return tuple(replace(item, attention=by_id[item.slot.id]) for item in passages)
-
-    def beside(self, slot: Slot, step: int) -> Slot | None:
-        """The passage of the same source after a slot (``step`` 1), or before it (-1)."""
-        return self._question.store.passage_beside(slot, step)
 
     def records(self, top_k: int) -> tuple[Hop, ...]:
         """All hops as public values."""

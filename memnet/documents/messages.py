@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Reading, Span
@@ -117,7 +116,7 @@ def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
     if (addressing := MessageAddressing(question)).names_speaker:
         told = OF_TELLING.search(question.text, asked.end())
         return told is not None and not addressing.is_by(keys[0])
-    own, said = stems(asked["subject"], STEM_LETTERS), stems(quoted, STEM_LETTERS)
+    own, said = stems(asked["subject"]), stems(quoted)
     return _SAYS_I.search(quoted) is not None and own.isdisjoint(said)
 
 
@@ -399,15 +398,15 @@ def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int]
     None without one of that day: to the reader any day is an answer to "when". Without a day, in
     which somebody speaks of himself.
     """
-    text, asked = item.slot.text, stems(what, STEM_LETTERS)
+    text, asked = item.slot.text, stems(what)
     # "I mended the oars" says no word of when the roof was mended.
-    things = stems(what.strip().partition(" ")[2], STEM_LETTERS) or asked
+    things = stems(what.strip().partition(" ")[2]) or asked
     clauses = Clauses(text)
     told = OF_TELLING.search(what)
     found = [
         (len(asked & own), -start, end)
         for start, end in item.sentence_spans
-        if not things.isdisjoint(own := stems(text[start:end], STEM_LETTERS))
+        if not things.isdisjoint(own := stems(text[start:end]))
         if (
             _I.search(text, start, end)
             if sent is None

@@ -21,6 +21,7 @@ from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, S
 from memnet.text.english import NOT_NAMES, is_foreign, query_terms
 from memnet.text.names import (
     MESSAGE,
+    STEM_LETTERS,
     capitalised_names,
     edits,
     maximal_names,
@@ -97,7 +98,6 @@ _MAX_TERMS = 24
 _MAX_DOCUMENT_FREQUENCY = 5000
 # Texts whose vectors are remembered: a question has a few parts, and several threads may ask.
 _KEPT = 64
-_STEM_LETTERS = 5
 _RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by their first letters
 
 
@@ -376,7 +376,7 @@ class QuestionTerms:
             for term, weight in zip(terms, self.weights, strict=True)
         )
         self._stems: dict[str, float] = {
-            normalise(term)[:_STEM_LETTERS]: weight
+            normalise(term)[:STEM_LETTERS]: weight
             for term, weight in zip(terms, self.weights.tolist(), strict=True)
         }
 
@@ -390,12 +390,12 @@ class QuestionTerms:
 
     def share_in(self, words: Sequence[str]) -> float:
         """Share of the question's words that are among some normalised words."""
-        stems = {word[:_STEM_LETTERS] for word in words}
+        stems = {word[:STEM_LETTERS] for word in words}
         return sum(weight for stem, weight in self._stems.items() if stem in stems)
 
     def share_of(self, words: Sequence[str]) -> float:
         """Share of some normalised words that the question contains."""
-        return sum(word[:_STEM_LETTERS] in self._stems for word in words) / len(words)
+        return sum(word[:STEM_LETTERS] in self._stems for word in words) / len(words)
 
 
 @lru_cache(maxsize=1024)

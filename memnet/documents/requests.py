@@ -60,7 +60,6 @@ _REQUEST = re.compile(
     r" (?P<thing>\S.{1,200})",
     re.IGNORECASE,
 )
-_LETTERS = 5
 _READ = 5  # Slots that are looked at, best first
 _MAX_CHARACTERS = 700
 
@@ -77,10 +76,10 @@ def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -
     enough = prediction.promised or request["who"]
     if enough and prediction.candidates and not prediction.abstained:
         return prediction
-    thing, who = (stems(request[name] or "", _LETTERS) for name in ("thing", "who"))
+    thing, who = (stems(request[name] or "") for name in ("thing", "who"))
     for item in ranked[:_READ] if thing else ():
         slot, quote = item.slot, Quotation(item, *_place(item, thing), 1.0)
-        if thing | who <= stems(f"{slot.title} {slot.source} {slot.text}", _LETTERS):
+        if thing | who <= stems(f"{slot.title} {slot.source} {slot.text}"):
             best = slot_candidate(slot, quote.start, quote.end, item.score)
             shown = Prediction((best,), (item,), "statement", promised=False, quotes=(quote,))
             return shown._replace(signals=prediction.signals)
@@ -92,8 +91,8 @@ def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:
     if item.slot.kind != "passage":
         return 0, len(item.slot.text)
     text, own = item.slot.text, units(item.slot.text)
-    titled = wanted <= stems(item.slot.title.rpartition(" > ")[2], _LETTERS)
-    told = (one for one in own if titled or wanted & stems(text[one.start : one.end], _LETTERS))
+    titled = wanted <= stems(item.slot.title.rpartition(" > ")[2])
+    told = (one for one in own if titled or wanted & stems(text[one.start : one.end]))
     start, end, _ = next(told, own[0] if own else (0, len(text), ""))
     for one in own:
         if one.start > start and (is_heading(text, one) or one.end - start > _MAX_CHARACTERS):

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from memnet.documents.question import Question
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot
 from memnet.storage import MemoryStore
 from memnet.text.dates import MONTH, day_name, days_in, local_time, month_of
@@ -109,7 +108,7 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:
     """Indices of passages that are versions of each other, by document one."""
     groups: list[list[int]] = []
-    asked = {stem for stem in stems(question.text, STEM_LETTERS) if not stem[0].isdigit()}
+    asked = {stem for stem in stems(question.text) if not stem[0].isdigit()}
     for index, item in enumerate(passages):
         if item.slot.has_usage or item.slot.valid_from is not None:  # said, not written
             continue
@@ -135,7 +134,7 @@ def _are_versions(one: RankedSlot, other: RankedSlot, asked: set[str]) -> bool:
     if min(len(words), len(others)) < _MIN_WORDS or words == others or share < _ALIKE:
         return False
     named, other_named = (
-        asked & stems(f"{item.slot.title} {item.slot.text}", STEM_LETTERS) for item in (one, other)
+        asked & stems(f"{item.slot.title} {item.slot.text}") for item in (one, other)
     )
     same_title = _plain_title(one) == _plain_title(other)
     return named == other_named and share >= (_ALIKE if same_title else _ALIKE_APART)

@@ -9,11 +9,11 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.gate import EXPERTS, ExpertName, Gate, ModelVocabulary, features_of
+from memnet.experts.gate import EXPERTS, KINDS, ExpertName, Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.stored import OwnedModel, OwnedModels
 from memnet.protocols import Answerer
-from memnet.reader.answers import Prediction, asks_whether, choose
+from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
@@ -28,9 +28,7 @@ _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
     "'memnet serve' makes them in the background, or 'memnet ingest --finish'"
 )
-_KIND_OF: dict[ExpertName, SourceKind] = {
-    "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
-}  # fmt: skip
+_KIND_OF = dict(zip(EXPERTS, KINDS, strict=True))
 
 
 class Routed(NamedTuple):
@@ -85,7 +83,7 @@ class ExpertAnswers:
         with self.store.reading():
             asked = self.documents.question(question, scope)
             given = self._by_both(asked, hops, top_k) or self._by_chosen(asked, hops, top_k)
-            best = choose(given)
+            best = max(given, key=lambda one: one.probability)
             answer = self._with_contradiction(best, asked, top_k)
             notes = [one.note for one in self.owned.current().values() if one.note]
             if self.store.quick.any():

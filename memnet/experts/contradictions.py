@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from memnet.checkpoints import SHIPPED
-from memnet.config import Config
 from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
@@ -52,7 +51,6 @@ class MessageContradictions:
     documents: TextAnswers
     reader: LazyReader
     statements: LazyStatementReader
-    config: Config
 
     def annotate(self, answer: Answer, question: Question, top_k: int) -> Answer:
         """An answer that tells the contradiction where there is one; else the answer as it is."""
@@ -88,10 +86,10 @@ class MessageContradictions:
         """What judges sentences; None where a part of it is not installed."""
         weights = _shipped_weights()
         statements = self.statements.load()
-        loaded = self.reader.load(self.config.answer.tokens, self.config.cores())
-        if weights is None or statements is None or loaded is None:
+        reader = self.reader.load().reader
+        if weights is None or statements is None or reader is None:
             return None
-        return StanceJudge(weights, self.vectors.encode, statements, loaded.reader)
+        return StanceJudge(weights, self.vectors.encode, statements, reader)
 
     def _sentences(self, question: Question) -> list[_Said]:
         """The sentences of people that share most words with a question, the best first."""

@@ -149,7 +149,8 @@ def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
     """A reader by its name or folder, or a given one; errors as for ``load_encoder``."""
     if not isinstance(reader, (str, os.PathLike)):
         check_members(reader, "reader", "read")
-    return LazyReader(reader, find_device(config.device))
+    device = find_device(config.device)
+    return LazyReader(reader, device, config.answer.tokens, config.cores())
 
 
 def check_members(part: object, what: str, *members: str) -> None:
@@ -238,9 +239,7 @@ def load_experts(
     contradictions = None
     if statements is not None:
         told = StatementAnswers(store, vectors, statements, documents.ask, on_read)
-        contradictions = MessageContradictions(
-            store, vectors, documents, reader, statements, config
-        )
+        contradictions = MessageContradictions(store, vectors, documents, reader, statements)
     return ExpertAnswers(
         store, vectors, shipped_gate, documents, told, owned, load_facts, load_stories,
         story_words, contradictions,

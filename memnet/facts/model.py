@@ -36,7 +36,6 @@ _MAX_MISSPELLED_WORDS = 4  # Max. words of a name that may be misspelled
 _MISSPELLED_LENGTH = range(5, 61)
 # Runs of words that are tried, so that a question of unknown words comes to an end.
 _MAX_MISSPELLED = 200
-_STEM_LETTERS = 5
 
 Span = tuple[int, int]  # First word, and the word after the last
 # Filters normalised names by those that the memory knows.
@@ -68,7 +67,7 @@ def asked_stems(linked: LinkedQuestion) -> frozenset[str]:
 
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words that say what is asked: "who" and "the" say nothing."""
-    return frozenset(one for one in stems(text, _STEM_LETTERS) if is_name(one))
+    return frozenset(one for one in stems(text) if is_name(one))
 
 
 def link(question: str, lookup: Lookup) -> LinkedQuestion:

@@ -62,8 +62,7 @@ class OriginComplete(NamedTuple):
     """
 
     origin: str
-    is_folder: bool
-    digest: bytes = b""  # of a file's content
+    digest: bytes = b""  # of a file's content; of a folder empty
     exclusions: Exclusions = Exclusions()  # what of a folder was left out
 
 
@@ -78,7 +77,7 @@ class InputReader:
         limits: LimitConfig,
         options: ReadOptions,
         loaders: LoaderProcess,
-        is_known: Callable[[str, bytes], bool] = lambda _path, _digest: False,
+        is_known: Callable[[str, bytes], bool],
     ) -> None:
         """Set up a reader; ``is_known`` tells if all of a file is stored, by its path and digest.
 
@@ -160,14 +159,14 @@ class InputReader:
             yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
             yield Problem(str(folder), "the folder holds no file to read; check the path")
-        yield OriginComplete(str(folder), is_folder=True, exclusions=self._exclusions)
+        yield OriginComplete(str(folder), exclusions=self._exclusions)
 
     def _changes(self, changes: FolderChanges) -> Iterator[Item]:
         self.follows = True
         root = changes.folder.resolve()
         for path in sorted(changes.paths):
             if not os.path.lexists(path):
-                yield OriginComplete(str(path), is_folder=True)
+                yield OriginComplete(str(path))
             elif problem := bad_link(path, root):
                 yield problem
             elif not path.is_dir():
@@ -203,7 +202,7 @@ class InputReader:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
             if complete:
-                yield OriginComplete(origin, is_folder=False, digest=digest)
+                yield OriginComplete(origin, digest)
 
     def _digest(self, file: BinaryIO, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""

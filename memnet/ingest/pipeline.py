@@ -390,7 +390,7 @@ class Ingest:
         vanished = [
             name
             for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
-            if not read.is_folder
+            if read.digest
             or _is_missing(origin)
             or read.exclusions.cover(Path(origin).relative_to(read.origin))
         ]

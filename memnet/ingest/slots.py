@@ -5,7 +5,6 @@ to write them, and both hold the GIL most of the time.
 """
 
 import logging
-import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -307,7 +306,6 @@ class SlotProcess:
 def main() -> None:
     """Answer requests on standard input until it ends, in the process that was started."""
     raise_gc_threshold()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := read_message(requests)) is not None:
         settings, *documents = parse_message(data)

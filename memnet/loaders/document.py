@@ -11,8 +11,8 @@ BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "qu
 
 FORM_LINE = re.compile(r"[^\W\d_][^:.!?\n]{0,39}: \S")  # "Fee: 20 francs"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Neighbours of these kinds are separated by a line break, all others by an empty line.
 _MAX_LEVEL = 100  # of a block: each level indents the text of an item, and damaged files have any
+# Neighbours of these kinds are separated by a line break, all others by an empty line.
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
 
 
@@ -194,7 +194,6 @@ class DocumentBuilder:
         name: str,
         title: str,
         *,
-        origin: str = "",
         metadata: Mapping[str, Any] | None = None,
         names: Iterable[str] = (),
     ) -> ParsedDocument:
@@ -204,9 +203,8 @@ class DocumentBuilder:
             well_formed(one_line(title)),
             "".join(self._parts),
             tuple(self._blocks),
-            origin,
-            metadata or {},
-            tuple(dict.fromkeys(well_formed(alias) for alias in names if alias)),
+            metadata=metadata or {},
+            names=tuple(dict.fromkeys(well_formed(alias) for alias in names if alias)),
         )
 
     def _separator(self, kind: BlockKind) -> str:

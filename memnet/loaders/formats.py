@@ -26,7 +26,7 @@ PICTURES = {"a PNG image", "a JPEG image", "a TIFF image", "a WebP image"}  # th
 class Content(NamedTuple):
     """What is known about a file from its first bytes."""
 
-    # "pdf", "zip", "ole2", "gzip", "tar", "html", "mbox", "mail"; for a file that holds no
+    # "pdf", "zip", "ole2", "rtf", "gzip", "tar", "html", "mbox", "mail"; for a file that holds no
     # readable text a description of it: "a PNG image".
     name: str
     reason: str = ""  # category in counts of files without text, such as "images"; else empty

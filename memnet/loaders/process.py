@@ -8,7 +8,6 @@ import queue
 import signal
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
@@ -51,7 +50,6 @@ class LoaderProcess:
         """Set up; ``on_page`` gets a file, a page that takes seconds, and the number of pages."""
         self._limits, self._on_page = limits, on_page
         self._child: _Child | None = None
-        self._requested: deque[_Request] = deque()  # sent to the child, and not read to their end
 
     def __enter__(self) -> "LoaderProcess":
         return self
@@ -61,31 +59,14 @@ class LoaderProcess:
 
     def close(self) -> None:
         """End the child, if there is one."""
-        self._requested.clear()
         if self._child is not None:
             self._child.end()
             self._child = None
 
-    def prepare(self, file: FileToLoad) -> None:
-        """Have a file read ahead: the one that ``load`` gets after those prepared before it."""
-        if _is_isolated(file):
-            self._request(file)
-            with suppress(OSError):  # which ``load`` will tell
-                self._running()
-
     def load(self, file: FileToLoad) -> Iterator[ParsedDocument | Problem]:
-        """The documents of a file, and problems where something of it can't be read.
-
-        Raises:
-            ValueError: another file was prepared before this one.
-        """
-        is_prepared = bool(self._requested) and self._requested[0].file == file
-        if is_prepared or _is_isolated(file):
-            if not self._requested:
-                self._request(file)
-            if self._requested[0].file != file:
-                raise ValueError(f"{self._requested[0].file.name} was prepared, not {file.name}")
-            yield from self._load_isolated(self._requested[0])
+        """The documents of a file, and problems where something of it can't be read."""
+        if _is_isolated(file):
+            yield from self._load_isolated(_Request(file))
             return
         try:
             for item in load_documents(file, self._limits):
@@ -94,7 +75,7 @@ class LoaderProcess:
             yield Problem(file.name, "takes more memory to read than there is; split it")
 
     def _load_isolated(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """The same for the first request, where each file in an archive may break a child."""
+        """The same in a child, which each file in an archive may break."""
         is_through = False
         try:
             for _ in range(_MAX_CHILDREN):
@@ -111,15 +92,17 @@ class LoaderProcess:
             what = f"{_MAX_CHILDREN} files in it break their parsers; the rest is not read"
             yield Problem(request.file.name, what)
         finally:
-            self._requested.popleft()
             if not is_through:
                 self._kill()
 
     def _answers(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """What the child gives for the first request; a ``_BrokenError`` says why it breaks."""
+        """What the child gives for a request; a ``_BrokenError`` says why it breaks."""
         file, limits = request.file, self._limits
         try:
-            child = self._running()
+            if self._child is None:
+                self._child = _Child()
+            child = self._child
+            child.send(request, limits)
             while (message := child.receive(limits)) != ["end"]:
                 match message:
                     case ["begin", str(name)] if name.startswith(f"{well_formed(file.name)}/"):
@@ -138,20 +121,6 @@ class LoaderProcess:
             ) from error
         except BadMessageError as error:
             raise _BrokenError("makes its parser return invalid data; it is damaged") from error
-
-    def _request(self, file: FileToLoad) -> None:
-        request = _Request(file)
-        self._requested.append(request)
-        if self._child is not None:
-            self._child.send(request, self._limits)
-
-    def _running(self) -> "_Child":
-        """The child, which has all requests."""
-        if self._child is None:
-            self._child = _Child()
-            for request in self._requested:
-                self._child.send(request, self._limits)
-        return self._child
 
     def _kill(self) -> None:
         if self._child is not None:

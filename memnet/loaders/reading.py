@@ -10,7 +10,6 @@ is data without code, each part of which is checked before it is used.
 
 import json
 import os
-import signal
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -261,7 +260,6 @@ def read_source(known: Format, file: SourceFile) -> Iterator[ParsedDocument | Pr
 def main() -> None:
     """Answer requests on standard input until there are no more."""
     raise_gc_threshold()  # documents are many small parts without cycles
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := read_message(requests)) is not None:
         (path, *names), limits, skipped = parse_message(data)

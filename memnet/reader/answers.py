@@ -3,10 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, cast
 
 from memnet.config import AnswerConfig
-from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, signals_of
+from memnet.reader.confidence import Calibration, Signals, signals_of
 from memnet.reader.contrasts import NamedUnits, named_units
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
@@ -18,7 +18,6 @@ from memnet.reader.passages import (
     span_candidate,
 )
 from memnet.reader.quotes import (
-    AttendedUnit,
     Beside,
     Quotation,
     attend_units,
@@ -33,7 +32,7 @@ from memnet.reader.quotes import (
     with_rest,
 )
 from memnet.reader.rivals import weigh_rivals
-from memnet.reader.spans import Reading, Span
+from memnet.reader.spans import Reading, ReadUnit, Span
 from memnet.reader.values import is_other_quantity
 from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
@@ -106,23 +105,6 @@ class Prediction(NamedTuple):
             said = normalise(text).split(maxsplit=1)[:1] == [self.candidates[0].text]
             return text if said else f"{word}: {text}" if text else word
         return text or self.candidates[0].text
-
-
-class Proposal(Protocol):
-    """What one way of answering proposes: a reading of documents, or the answer of an expert."""
-
-    @property
-    def probability(self) -> float:
-        """How likely it is right, 0..1; 0 where it has no answer."""
-        ...
-
-
-_P = TypeVar("_P", bound=Proposal)
-
-
-def choose(proposals: Sequence[_P]) -> _P:
-    """The likeliest of some proposals, of equals the first: the one place that decides."""
-    return max(proposals, key=lambda one: one.probability)
 
 
 def predict_spans(
@@ -223,7 +205,7 @@ def _kind(
     candidates: Sequence[Candidate],
     reading: Reading,
     in_parts: bool,
-    attended: Sequence[AttendedUnit],
+    attended: Sequence[ReadUnit],
     passages: Sequence[RankedSlot],
 ) -> AnswerKind:
     """The kind of the best answer; what was read in parts, or compared, is a value.
@@ -250,7 +232,7 @@ def _kind(
 def _quotes(
     kind: AnswerKind,
     candidates: Sequence[Candidate],
-    attended: Sequence[AttendedUnit],
+    attended: Sequence[ReadUnit],
     passages: Sequence[RankedSlot],
     others: Sequence[RankedSlot],
 ) -> tuple[Quotation, ...]:
@@ -416,14 +398,14 @@ def rank_sentences(
     """
     asked = f" {normalise(question)} "
     titles = {name for item in passages for name in item.names if f" {name} " in asked}
-    wanted = stems(without_names(question, maximal_names(titles)), STEM_LETTERS)
+    wanted = stems(without_names(question, maximal_names(titles)))
     found: list[Candidate] = []
     for item in passages:
         slot = item.slot
         value = item.score + config.later_hop_weight * (item.hop > 1)
         for start, end in item.sentence_spans:
             sentence = slot.text[start:end]
-            share = len(wanted & stems(sentence, STEM_LETTERS)) / max(1, len(wanted))
+            share = len(wanted & stems(sentence)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, item.names)
             score = value + config.shared_words_weight * share + config.news_weight * news
             found.append(slot_candidate(slot, start, end, score))

@@ -4,9 +4,9 @@ The encoder's embeddings are not trained, so they are not saved but those that s
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session, 
 from memnet.encoders.weights import WEIGHTS_SHA256, internal_name, load_tokenizer
 from memnet.errors import ModelError
 from memnet.reader.confidence import FEATURES, Calibration
-from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
+from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, ScorePacks, SpanScores
 
 
 class NetworkKind(NamedTuple):
@@ -120,42 +120,40 @@ _POSITIONS = 512
 # random words, which do for the encoder, scores are a third further from those in float32.
 _OBSERVED = Path(__file__).with_name("observed.jsonl")
 _PACK_TOKENS = 384
+# Logits of each token [B, T, P] and of the first [B, K], from ids and segments [B, T].
+ScoreHeads: TypeAlias = Callable[
+    [NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.float32], NDArray[np.float32]]
+]
 
 
-class HeadsOnnx:
+def onnx_heads(model: bytes, threads: int = 1) -> ScoreHeads:
     """A network of the encoder's Transformer with two linear layers. Thread-safe."""
+    session = onnx_session(model, threads)
 
-    def __init__(self, model: bytes, threads: int = 1) -> None:
-        self._session = onnx_session(model, threads)
-
-    def __call__(
-        self, token_ids: NDArray[np.int64], segments: NDArray[np.int64]
+    def score(
+        token_ids: NDArray[np.int64], segments: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits of each token [B, T, P] and of the first [B, K], from ids and segments [B, T]."""
-        tokens, first = self._session.run(
-            ["pointers", "kinds"], {"ids": token_ids, "segments": segments}
-        )
+        inputs = {"ids": token_ids, "segments": segments}
+        tokens, first = session.run(["pointers", "kinds"], inputs)
         return tokens, first
 
+    return score
 
-class OnnxSpanNetwork:
-    """``SpanNetwork`` for inference. Thread-safe."""
 
-    def __init__(self, model: bytes, threads: int = 1) -> None:
-        self._heads = HeadsOnnx(model, threads)
+def onnx_scores(model: bytes, threads: int = 1) -> ScorePacks:
+    """``SpanNetwork.forward`` without padding. Thread-safe."""
+    heads = onnx_heads(model, threads)
 
-    def __call__(
-        self,
-        token_ids: NDArray[np.int64],
-        segments: NDArray[np.int64],
-        answer_mask: NDArray[np.bool_],
+    def score(
+        token_ids: NDArray[np.int64], segments: NDArray[np.int64], answer_mask: NDArray[np.bool_]
     ) -> SpanScores:
-        """Score tokens, as ``SpanNetwork.forward`` does without padding; arguments are [B, T]."""
-        pointers, kinds = self._heads(token_ids, segments)
+        pointers, kinds = heads(token_ids, segments)
         masked = np.where(answer_mask[:, :, None], pointers[:, :, :2], np.float32(MASKED_LOGIT))
         scores = _log_softmax(masked, 1)
         relevance = pointers[:, :, 2]
         return SpanScores(scores[:, :, 0], scores[:, :, 1], relevance, _log_softmax(kinds, 1))
+
+    return score
 
 
 def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:

@@ -9,13 +9,12 @@ from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading
 from memnet.text.english import overlapping
-from memnet.text.names import normalise, stems
+from memnet.text.names import STEM_LETTERS, normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
 FEATURES = 17
 _QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
-STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 
@@ -39,7 +38,8 @@ class Signals(NamedTuple):
     length: int = 0  # Characters of the short answer, 0 where there is none
     support: float = 0.5  # That what is quoted answers, by the reader from it alone
     left_open: bool = False  # Whether yes or no is asked for and the quotation leaves it open
-    # Share of what was read that no passage denies, 0..1; no feature, but a factor
+    # Share of what was read that no passage denies, 0 where it is said of something else than is
+    # asked about: no feature, but a factor
     attested: float = 1.0
 
     def features(self) -> tuple[float, ...]:
@@ -62,19 +62,14 @@ class Signals(NamedTuple):
         )
 
 
-class Calibration:
+class Calibration(NamedTuple):
     """Logistic regression from signals to the probability that an answer is right.
 
     Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
     """
 
-    def __init__(self, weights: Sequence[float], promise: float) -> None:
-        """Take the weights of the features and the confidence from which an answer is shown as one.
-
-        Below that the sentences alone are shown.
-        """
-        self.weights = tuple(weights)
-        self.promise = promise
+    weights: Sequence[float]  # Of the features
+    promise: float  # Confidence from which an answer is shown as one; below, its sentences alone
 
     def confidence(self, signals: Signals) -> float:
         """The probability, 0..1."""
@@ -95,7 +90,7 @@ def signals_of(
     answer was read or judged, its own first.
     """
     best = candidates[0] if candidates else None
-    wanted = stems(question, STEM_LETTERS)
+    wanted = stems(question)
     read = _all_stems(normalise(_answer_context(best, support)))
     ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
     for rank, item in enumerate(others):  # which hops of their own have ranked
@@ -132,7 +127,7 @@ def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:
 
 def names_missing(question: str, *texts: str, normalised: bool = False) -> bool:
     """Whether a name or a number of a question stands in none of some texts."""
-    named = set(stems(" ".join(_NAME.findall(question)), STEM_LETTERS))
+    named = set(stems(" ".join(_NAME.findall(question))))
     for text in texts if named else ():
         named -= _all_stems(text if normalised else normalise(text))
     return bool(named)

@@ -11,9 +11,9 @@ from memnet.encoders.weights import load_tokenizer
 from memnet.errors import MemnetError
 from memnet.reader.checkpoint import (
     READER,
-    OnnxSpanNetwork,
     load_calibration,
     load_weights,
+    onnx_scores,
     span_model,
 )
 from memnet.reader.confidence import Calibration
@@ -36,7 +36,7 @@ def load_reader(
     packer = Packer(load_tokenizer(), max_tokens)
     if device == CPU:
         model = span_model(load_weights(folder))
-        return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
+        return ExtractiveReader(onnx_scores(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
 
     network = load_span_network(folder).eval().requires_grad_(False).to(device)
@@ -46,8 +46,8 @@ def load_reader(
 class LoadedReader(NamedTuple):
     """A reader, with what makes its confidence a probability if it has been calibrated."""
 
-    reader: Reader
-    calibration: Calibration | None
+    reader: Reader | None  # None where whole sentences are the answers
+    calibration: Calibration | None = None
 
 
 class LazyReader:
@@ -60,6 +60,8 @@ class LazyReader:
         self,
         name: str | os.PathLike[str] | Reader,
         device: str = CPU,
+        max_tokens: int = 384,
+        threads: int = 1,
     ) -> None:
         """Find the reader.
 
@@ -68,23 +70,25 @@ class LazyReader:
                 name or folder of an extractive model of the transformers library, or
                 "openai:URL#MODEL" for a model on a server; or a reader.
             device: of torch, that is there.
+            max_tokens: of a question with the passages that are read at once.
+            threads: that read, of a reader that memnet trained.
 
         Raises:
             ModelError: there is no such reader.
             InputError: the name of a model on a server is incomplete.
             DependencyError: a named model's library is not installed.
         """
-        self._device = device
+        self._settings = max_tokens, threads, device
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
         self.folder: Path | None = None
         if not isinstance(name, (str, os.PathLike)):
-            self._loaded = LoadedReader(name, None)
+            self._loaded = LoadedReader(name)
             return
         if is_remote(name):
-            self._loaded = LoadedReader(RemoteReader(str(name)), None)
+            self._loaded = LoadedReader(RemoteReader(str(name)))
             return
         folder = SHIPPED / SPANS if str(name) == SPANS else Path(name)
         if (folder / f"{READER.name}.json").is_file():
@@ -92,22 +96,24 @@ class LazyReader:
         if self.folder is None and str(name) not in (SPANS, SENTENCES):
             from memnet.reader.transformers import NamedReader
 
-            self._loaded = LoadedReader(NamedReader(name, device), None)
+            self._loaded = LoadedReader(NamedReader(name, device))
 
-    def load(self, max_tokens: int, threads: int = 1) -> LoadedReader | None:
-        """The reader; None where whole sentences are the answers. Errors as ``load_reader``."""
+    def load(self) -> LoadedReader:
+        """The reader; errors as ``load_reader``."""
         with self._lock:
-            if self._loaded is None and self.folder is not None:
-                calibration = load_calibration(self.folder)
-                reader = load_reader(self.folder, max_tokens, threads, self._device)
-                self._loaded = LoadedReader(reader, calibration)
+            if self._loaded is None:
+                loaded = LoadedReader(None)
+                if self.folder is not None:
+                    calibration = load_calibration(self.folder)
+                    loaded = LoadedReader(load_reader(self.folder, *self._settings), calibration)
+                self._loaded = loaded
             return self._loaded
 
-    def load_early(self, max_tokens: int, threads: int = 1) -> None:
+    def load_early(self) -> None:
         """Start loading on another thread; an error is raised when the reader is needed."""
 
         def load() -> None:
             with suppress(MemnetError):
-                self.load(max_tokens, threads)
+                self.load()
 
         threading.Thread(target=load).start()

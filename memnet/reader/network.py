@@ -95,28 +95,40 @@ def reading_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
     relation extraction with adaptive thresholding", section 3.2 (a class that separates right ones
     from wrong ones, which may be many).
     """
-    kinds = torch.tensor([one.kinds for one in right], device=scores.kind.device)
-    loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), dim=1).sum()
-    for row, one in enumerate(right):
-        if one.spans:
-            first, last = torch.tensor(one.spans, device=kinds.device).unbind(1)
-            loss = loss - torch.logsumexp(scores.start[row, first] + scores.end[row, last], 0)
-        if one.units:
-            loss = loss + _unit_loss(scores.relevance[row], one.units)
-    return loss / len(right)
+    device, count = scores.kind.device, len(right)
+    kinds = torch.tensor([one.kinds for one in right], device=device)
+    loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), 1).sum()
+    spans = [(row, *span) for row, one in enumerate(right) for span in one.spans]
+    if spans:
+        rows, first, last = torch.tensor(spans, device=device).unbind(1)
+        found = _log_sum_exp(scores.start[rows, first] + scores.end[rows, last], rows, count)
+        loss = loss - found[sorted({row for row, *_ in spans})].sum()
+    units = [(row, *unit) for row, one in enumerate(right) for unit in one.units]
+    if units:
+        rows, first, last, wanted = torch.tensor(units, device=device).unbind(1)
+        sums = nn.functional.pad(scores.relevance.cumsum(1), (1, 0))
+        logits = (sums[rows, last + 1] - sums[rows, first]) / (last + 1 - first)
+        good = wanted.bool()
+        every = torch.arange(count, device=device)
+        nothing = _log_sum_exp(
+            torch.cat([torch.zeros(count, device=device), logits[~good]]),
+            torch.cat([every, rows[~good]]),
+            count,
+        )
+        loss = loss + nothing[sorted({row for row, *_ in units})].sum()
+        own = rows[good]
+        shares = torch.bincount(own, minlength=count)[own]
+        loss = loss + ((torch.logaddexp(logits[good], nothing[own]) - logits[good]) / shares).sum()
+    return loss / count
 
 
-def _unit_loss(relevance: Tensor, units: Sequence[tuple[int, int, bool]]) -> Tensor:
-    """Of the units of one pack; ``relevance`` [T] float32."""
-    first, last, wanted = torch.tensor(units, device=relevance.device).unbind(1)
-    sums = nn.functional.pad(relevance.cumsum(0), (1, 0))
-    logits = (sums[last + 1] - sums[first]) / (last + 1 - first)
-    good, bad = logits[wanted.bool()], logits[~wanted.bool()]
-    nothing = torch.logsumexp(nn.functional.pad(bad, (1, 0)), 0)
-    loss = nothing  # minus its own logit, which is 0
-    if len(good):
-        loss = loss + (torch.logaddexp(good, nothing) - good).mean()
-    return loss
+def _log_sum_exp(values: Tensor, rows: Tensor, count: int) -> Tensor:
+    """[count] log of the sum of exponentials of each row's values; of none a large negative one."""
+    highest = torch.full((count,), MASKED_LOGIT, device=values.device)
+    highest = highest.scatter_reduce(0, rows, values, "amax").detach()
+    total = torch.zeros(count, device=values.device)
+    total = total.index_add(0, rows, (values - highest[rows]).exp())
+    return highest + total.clamp_min(1e-30).log()
 
 
 def new_span_network(dropout: float) -> SpanNetwork:

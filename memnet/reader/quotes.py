@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.contrasts import NamedUnits
 from memnet.reader.passages import RankedSlot
 from memnet.reader.sequences import MAX_ITEMS, introduces, is_heading, marker_of, sequence_at
-from memnet.reader.spans import Reading, ReadWord
+from memnet.reader.spans import Reading, ReadUnit, ReadWord
 from memnet.storage import Slot
 from memnet.text.english import LABELLED, Unit, units
 from memnet.text.names import normalise, stems
@@ -28,7 +27,7 @@ from memnet.types import AnswerKind, Candidate
 _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
 _MAX_SEQUENCE = 700  # Characters of a list or procedure that is shown from the first to the last
-_JOINED = -6.0  # Logit from which a unit is quoted with the one beside it
+_JOINED = -4.0  # Logit from which a unit is quoted with the one beside it
 # Logit from which the unit beside a value is quoted with it; a value is looked for in its
 # sentence.
 _JOINED_VALUE = -2.0
@@ -54,16 +53,6 @@ _MAX_CANDIDATES = 3
 Beside = Callable[[Slot, int], Slot | None]
 
 
-class AttendedUnit(NamedTuple):
-    """A unit of a passage in the attention of the last hop."""
-
-    passage: int  # Index of the passage that it stands in
-    unit: Unit
-    logit: float  # Log-odds of the reader
-    weight: float  # Attention, 0..1; all weights and that of "no answer" sum to one
-    words: tuple[ReadWord, ...] = ()  # Those that speak most for it
-
-
 class Quotation(NamedTuple):
     """A piece of a passage that is shown."""
 
@@ -86,7 +75,7 @@ class Quotation(NamedTuple):
 
 def attend_units(
     reading: Reading, passages: Sequence[RankedSlot], named: NamedUnits | None = None
-) -> list[AttendedUnit]:
+) -> list[ReadUnit]:
     """Attention over all units, in their order, and over "no answer", whose logit is 0.
 
     Where units are ``named`` by codes of the question, others have ``_OTHER`` less, and so have
@@ -123,7 +112,7 @@ def attend_units(
     scores = [math.exp(logit - peak) for logit in logits]
     total = math.exp(-peak) + sum(scores)
     return [
-        AttendedUnit(one.passage, one.unit, logit, score / total, one.words)
+        one._replace(logit=logit, weight=score / total)
         for one, logit, score in zip(reading.units, own, scores, strict=True)
     ]
 
@@ -134,19 +123,19 @@ def _is_step(text: str, unit: Unit) -> bool:
 
 
 def most_attended(
-    attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot], count: int
+    attended: Sequence[ReadUnit], passages: Sequence[RankedSlot], count: int
 ) -> tuple[Quotation, ...]:
     """The ``count`` units with most attention, best first."""
     best = sorted(attended, key=lambda one: -one.weight)[:count]
     return tuple(_quotation(one, passages) for one in best)
 
 
-def _quotation(one: AttendedUnit, passages: Sequence[RankedSlot]) -> Quotation:
+def _quotation(one: ReadUnit, passages: Sequence[RankedSlot]) -> Quotation:
     return Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
 
 
 def quote(
-    kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
+    kind: AnswerKind, attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Quotation, ...]:
     """The pieces of one passage to show for an answer without a short form, in their order.
 
@@ -159,42 +148,45 @@ def quote(
 
 
 def quote_candidates(
-    kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
+    kind: AnswerKind, attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Candidate, ...]:
     """The likeliest quotations, each from units that those before it leave, by their best unit."""
     found: list[Candidate] = []
     left = list(attended)
     while left and len(found) < _MAX_CANDIDATES:
         pieces = quote(kind, left, passages)
-        slot = pieces[0].item.slot
-        found.append(
-            Candidate(
-                text="\n".join(piece.text for piece in pieces),
-                score=max(one.weight for one in left),
-                evidence=slot.id,
-                start=slot.start + pieces[0].start if len(pieces) == 1 else None,
-                end=slot.start + pieces[0].end if len(pieces) == 1 else None,
-            )
-        )
+        found.append(candidate_of(pieces, max(one.weight for one in left)))
         left = [one for one in left if not any(map(_quotation(one, passages).overlaps, pieces))]
     return tuple(found)
 
 
-def may_be_steps(attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]) -> bool:
+def candidate_of(pieces: Sequence[Quotation], score: float) -> Candidate:
+    """What is quoted of a passage as a candidate, with its offsets where it is one piece."""
+    slot = pieces[0].item.slot
+    return Candidate(
+        text="\n".join(piece.text for piece in pieces),
+        score=score,
+        evidence=slot.id,
+        start=slot.start + pieces[0].start if len(pieces) == 1 else None,
+        end=slot.start + pieces[0].end if len(pieces) == 1 else None,
+    )
+
+
+def may_be_steps(attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]) -> bool:
     """Whether the most attended unit stands in a list or procedure."""
     own, anchor = _most_attended_passage(attended)
     text = passages[own[anchor].passage].slot.text if own else ""
     return bool(own) and _sequence("steps", own, anchor, text) is not None
 
 
-def may_be_list(attended: Sequence[AttendedUnit]) -> bool:
+def may_be_list(attended: Sequence[ReadUnit]) -> bool:
     """Whether a list would show more than sentences: an item, a row or a line."""
     own, anchor = _most_attended_passage(attended)
     chosen = _chosen("list", own, anchor, "") if own else ()
     return any(own[n].unit.kind != "sentence" for n in chosen)
 
 
-def _most_attended_passage(attended: Sequence[AttendedUnit]) -> tuple[list[AttendedUnit], int]:
+def _most_attended_passage(attended: Sequence[ReadUnit]) -> tuple[list[ReadUnit], int]:
     """The units of the passage that holds the most attended one, and the index of that."""
     anchor = max(attended, key=lambda one: one.weight, default=None)
     own = [one for one in attended if anchor is not None and one.passage == anchor.passage]
@@ -216,13 +208,13 @@ def with_close_unit(
     if kind == "steps" or (kind == "list" and marked):
         return quotes
     said = f" {normalise(' '.join(one.text for one in quotes))} "
-    asked = stems(question, STEM_LETTERS)
-    least = len(asked & stems(said, STEM_LETTERS))
+    asked = stems(question)
+    least = len(asked & stems(said))
     share = _CLOSE_IN_LIST if kind == "list" else _CLOSE
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE) - sum(len(one.text) + 1 for one in quotes)
     for one in attended:
         beside = not any(map(one.overlaps, quotes)) and f" {normalise(one.text)} " not in said
-        alike = len(asked & stems(one.text, STEM_LETTERS)) >= least
+        alike = len(asked & stems(one.text)) >= least
         if beside and alike and one.weight >= share * attended[0].weight and len(one.text) <= limit:
             return (*quotes, one)
     return quotes
@@ -244,13 +236,13 @@ def kind_shown(kind: AnswerKind, quotes: Sequence[Quotation]) -> AnswerKind:
 
 
 def quote_around(
-    item: RankedSlot, start: int, end: int, attended: Sequence[AttendedUnit] = ()
+    item: RankedSlot, start: int, end: int, attended: Sequence[ReadUnit] = ()
 ) -> tuple[Quotation, ...]:
     """The piece of a passage to show for a span of its text.
 
     ``attended`` are the passage's units in the attention of the last hop, if it read there.
     """
-    own = attended or [AttendedUnit(0, unit, 0.0, 0.0) for unit in units(item.slot.text)]
+    own = attended or [ReadUnit(0, unit, 0.0) for unit in units(item.slot.text)]
     inside = [n for n, one in enumerate(own) if one.unit.start < end and start < one.unit.end]
     if not inside:
         return (Quotation(item, start, end, 0.0),)
@@ -262,7 +254,7 @@ def quote_around(
 
 
 def _pieces(
-    kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, item: RankedSlot
+    kind: AnswerKind, own: Sequence[ReadUnit], anchor: int, item: RankedSlot
 ) -> tuple[Quotation, ...]:
     """What is shown of the units of one passage, from the one at an index on."""
     run = _sequence(kind, own, anchor, item.slot.text) if kind in _MANY else None
@@ -293,7 +285,7 @@ def _without_last(run: Sequence[int], headings: Collection[int]) -> Sequence[int
     return [n for n in run if kept and n <= kept[-1]]
 
 
-def _joined(some: Sequence[AttendedUnit], item: RankedSlot) -> Quotation:
+def _joined(some: Sequence[ReadUnit], item: RankedSlot) -> Quotation:
     """Units that follow each other as one piece."""
     return Quotation(
         item,
@@ -305,7 +297,7 @@ def _joined(some: Sequence[AttendedUnit], item: RankedSlot) -> Quotation:
 
 
 def _sequence(
-    kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: str
+    kind: AnswerKind, own: Sequence[ReadUnit], anchor: int, text: str
 ) -> tuple[int, int] | None:
     """First and last index of the list or procedure around a unit, as much as may be shown.
 
@@ -383,7 +375,7 @@ def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit],
     return follows and (marker.number is not None or " — " in later.title)
 
 
-def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: str) -> list[int]:
+def _chosen(kind: AnswerKind, own: Sequence[ReadUnit], anchor: int, text: str) -> list[int]:
     """Indices of the units of one passage that are shown together, in their order."""
     limit = _MAX_CHARACTERS.get(kind, _MAX_OTHERWISE)
     first = last = anchor
@@ -413,7 +405,7 @@ def _chosen(kind: AnswerKind, own: Sequence[AttendedUnit], anchor: int, text: st
     return chosen
 
 
-def _length(own: Sequence[AttendedUnit], chosen: Sequence[int]) -> int:
+def _length(own: Sequence[ReadUnit], chosen: Sequence[int]) -> int:
     """Characters of what is shown for some units, pieces on lines of their own."""
     spans = [(own[run[0]].unit.start, own[run[-1]].unit.end) for run in _runs(chosen)]
     return sum(end - start + 1 for start, end in spans) - 1

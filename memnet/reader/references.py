@@ -23,11 +23,6 @@ class Reference(NamedTuple):
     name: str  # The text of the cell; empty if the cell is
     question: str  # With that in the place of what refers to it
 
-    @property
-    def quotation(self) -> Quotation:
-        """The row."""
-        return whole_row(self.row)
-
 
 def whole_row(row: Row) -> Quotation:
     """A row from the beginning of its line on, with its first label."""

@@ -1,7 +1,6 @@
 """Rows of tables in the text of slots, and the words of their cells."""
 
 import re
-from calendar import day_abbr, day_name, month_abbr, month_name
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,8 +10,10 @@ from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
+from memnet.text.dates import MONTH_NAMES
 from memnet.text.english import query_terms
-from memnet.text.names import has_digit
+from memnet.text.names import STEM_LETTERS, has_digit
+from memnet.text.relative import WEEKDAYS
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): (?P<value>[^|]{1,79}(?<![.!?,;:]))")
@@ -26,17 +27,12 @@ _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
 _CONTEXT = " — "  # Before the header of a table in the title of its later parts
 _LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
-_STEM_LETTERS = 5
 _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
 _INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
 _Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
-_IN_FULL = {
-    short.lower(): name.lower()
-    for short, name in zip((*day_abbr, *month_abbr), (*day_name, *month_name), strict=True)
-    if short
-}
+_IN_FULL = {name[:3].lower(): name.lower() for name in (*WEEKDAYS, *MONTH_NAMES)}
 # Share of the headers of a row that those of a table have if it is one of its rows: in a sheet
 # empty cells have none.
 _OF_TABLE = 0.5
@@ -200,14 +196,9 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
 
 def titles_of(item: RankedSlot) -> frozenset[str]:
     """Stems of the title of a slot, and of the lines above and below its tables."""
-    return stems("\n".join([item.slot.title, *_captions(item.slot.text)]))
-
-
-def _captions(text: str) -> Iterator[str]:
-    """The lines of a text that may say what a table in it is about."""
-    for line in text.split("\n"):
-        if len(line) <= _MAX_CAPTION and not may_hold_rows(line):
-            yield line
+    lines = item.slot.text.split("\n")
+    captions = (one for one in lines if len(one) <= _MAX_CAPTION and not may_hold_rows(one))
+    return stems("\n".join([item.slot.title, *captions]))
 
 
 def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
@@ -330,13 +321,13 @@ def stems(text: str) -> frozenset[str]:
     found = {stem(part) for word in query_terms(text) for part in word.split("_") if part}
     for month, day in _DATE.findall(text):
         if 1 <= int(month) <= 12:
-            found |= {stem(month_name[int(month)].lower()), str(int(day))}
+            found |= {stem(MONTH_NAMES[int(month) - 1].lower()), str(int(day))}
     return frozenset(found)
 
 
 def stem(word: str) -> str:
     """The start of a word without its ending, of "Tue" of Tuesday; a number or a code as it is."""
-    return word if has_digit(word) else uninflected(word)[:_STEM_LETTERS]
+    return word if has_digit(word) else uninflected(word)[:STEM_LETTERS]
 
 
 def uninflected(word: str) -> str:
@@ -345,5 +336,5 @@ def uninflected(word: str) -> str:
 
 
 TIMES = tuple(  # Stems of the names of months, and of days
-    frozenset(stem(name.lower()) for name in names if name) for names in (month_name, day_name)
+    frozenset(stem(name.lower()) for name in names) for names in (MONTH_NAMES, WEEKDAYS)
 )

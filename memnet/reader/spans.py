@@ -78,6 +78,7 @@ class ReadUnit(NamedTuple):
     unit: Unit
     logit: float  # Log-odds that it is a part of the quotation that answers, against none of all
     words: tuple[ReadWord, ...] = ()  # Those that speak most for it, in order; of the best units
+    weight: float = 0.0  # Attention, 0..1; all weights and that of "no answer" sum to one
 
 
 class Reading(NamedTuple):

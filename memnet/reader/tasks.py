@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from memnet.reader import rows
 from memnet.reader.answers import Prediction, asks_whether
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
@@ -36,8 +35,7 @@ _NOUN = re.compile(rf"\b(?:{'|'.join(_NOUNS.split())})\b", re.IGNORECASE)
 _OF_LISTS = stems(
     f"{_NOUNS} list lists all any every already far show tell me many much still yet do done been "
     "so have off not open undone unfinished incomplete pending outstanding missing left remain "
-    "finished complete closed ticked checked",
-    STEM_LETTERS,
+    "finished complete closed ticked checked"
 )
 _ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
@@ -104,14 +102,14 @@ def read_tasks(
 
 def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
     """The tasks of the list that a question asks about; none where it is about something else."""
-    asked = stems(question, STEM_LETTERS) - _OF_LISTS
-    known = [asked & stems(task.caption, STEM_LETTERS) for task in tasks]
+    asked = stems(question) - _OF_LISTS
+    known = [asked & stems(task.caption) for task in tasks]
     most = max(map(len, known))
     own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]
-    asked -= stems(tasks[0].quotation.item.slot.title, STEM_LETTERS).union(*known)
+    asked -= stems(tasks[0].quotation.item.slot.title).union(*known)
     if asked and not _NOUN.search(question):
         return []
-    return [task for task in own if asked <= stems(task.what, STEM_LETTERS)]
+    return [task for task in own if asked <= stems(task.what)]
 
 
 def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Reader) -> Prediction:

@@ -2,21 +2,21 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO
 
 try:
     import resource
 except ImportError:  # Windows: there only the time that the parent waits is limited
     resource = None  # type: ignore[assignment]
 
-T = TypeVar("T")
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
 # Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
@@ -43,7 +43,11 @@ def start_child(code: str) -> subprocess.Popen[bytes]:
 
 
 def own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """A child's copies of standard input and output: what a library prints mixes with neither."""
+    """A child's copies of standard input and output: what a library prints mixes with neither.
+
+    An interrupt of the terminal, which reaches all of its processes, is left to the parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -59,42 +63,29 @@ def raise_gc_threshold() -> None:
         gc.set_threshold(_NEW_OBJECTS)
 
 
-class SharedSetting(Generic[T]):
-    """Context in which a setting of the process is another one, for as long as any thread is in it.
+class _RaisedThreshold:
+    """Context with a raised threshold of collection, for as long as any thread is in it."""
 
-    Args:
-        change: changes it and returns what it was; None if there is nothing to change yet.
-        restore: sets what it was.
-    """
-
-    def __init__(self, change: Callable[[], T | None], restore: Callable[[T], object]) -> None:
-        self._change, self._restore = change, restore
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._before: T | None = None
+        self._before = gc.get_threshold()
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._before is None:
-                self._before = self._change()
+            if not self._inside:
+                self._before = gc.get_threshold()
+                raise_gc_threshold()
             self._inside += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._inside -= 1
-            if not self._inside and self._before is not None:
-                self._restore(self._before)
-                self._before = None
+            if not self._inside:
+                gc.set_threshold(*self._before)
 
 
-def _change_gc_threshold() -> tuple[int, int, int]:
-    before = gc.get_threshold()
-    raise_gc_threshold()
-    return before
-
-
-# An ingest takes a twentieth longer without it.
-raised_gc_threshold = SharedSetting(_change_gc_threshold, lambda old: gc.set_threshold(*old))
+raised_gc_threshold = _RaisedThreshold()  # an ingest takes a twentieth longer without it
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from memnet.types import Change
 _JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
 # Separator before the last item: commas alone may separate anything.
 _LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
-_STEM_LETTERS = 5
 
 
 def list_items(told: Told) -> tuple[str, ...]:
@@ -48,7 +47,7 @@ def ends_an_item(new: Told, earlier: Told) -> bool:
 
 def says(told: Told, words: str) -> bool:
     """Whether all content words of a few stand in a statement, by their stems."""
-    return stems(words, _STEM_LETTERS) <= stems(told.text, _STEM_LETTERS)
+    return stems(words) <= stems(told.text)
 
 
 # How an earlier statement is changed; the decision about it has the same name.

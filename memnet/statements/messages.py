@@ -93,7 +93,6 @@ def _in_quotes(text: str, place: int) -> bool:
     return opened or before.count(_PLAIN_QUOTES) % 2 == 1
 
 
-_I = re.compile(r"I$")
 _MY = re.compile(r"my(?= \w)", re.IGNORECASE)
 
 
@@ -174,7 +173,7 @@ def _of_speaker(parsed: ParsedStatement, subject: str, start: int) -> ParsedStat
     """A statement about the speaker, by his name, or what is his; None for any other."""
     if parsed.act == "forget" or parsed.certainty == "maybe" or not parsed.relation:
         return None
-    if not _I.match(parsed.subject) and not _MY.match(parsed.subject):
+    if parsed.subject != "I" and not _MY.match(parsed.subject):
         return None
     return replace(
         parsed,
@@ -189,4 +188,4 @@ def _named(words: str, subject: str) -> str:
     """Words in which "I" and "my" are the speaker's name."""
     if subject == "I":
         return words
-    return subject if _I.match(words) else _MY.sub(lambda _: f"{subject}'s", words, count=1)
+    return subject if words == "I" else _MY.sub(lambda _: f"{subject}'s", words, count=1)

@@ -17,7 +17,7 @@ from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode
-from memnet.text.names import normalise, stems
+from memnet.text.names import STEM_LETTERS, normalise, stems
 
 STANCE: Final = "stance"  # Name of the checkpoint, and of the folder that ships
 # Features by which a sentence affirms: its share of the question's words and its cosine with it;
@@ -31,7 +31,6 @@ DENYING: Final = ("bias", "words", "negative", "no", "answerable")
 # Log-odds of a denial beyond which a sentence is not read for the other stance: every pass of a
 # network costs 2 to 3 ms.
 _NEGATIVE = 2.0
-_STEM_LETTERS = 5
 _EPSILON = 1e-4
 _FIRST_PERSON = frozenset("i my me mine we our us".split())
 
@@ -114,8 +113,8 @@ class StanceJudge:
 
 def shared_words(question: str, text: str) -> float:
     """Share of a question's content words, by their stems, that a text contains, 0..1."""
-    asked = stems(question, _STEM_LETTERS)
-    said = {word[:_STEM_LETTERS] for word in normalise(text).split()}
+    asked = stems(question)
+    said = {word[:STEM_LETTERS] for word in normalise(text).split()}
     return len(asked & said) / len(asked) if asked else 0.0
 
 

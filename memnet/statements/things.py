@@ -9,13 +9,12 @@ import re
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from memnet.reader.confidence import STEM_LETTERS
 from memnet.statements.relations import is_plain_name
 from memnet.statements.times import DENIED
 from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.english import ARTICLES, Clauses, query_terms
-from memnet.text.names import normalise
+from memnet.text.names import STEM_LETTERS, normalise
 from memnet.text.relative import TimeSpan, times_in
 from memnet.text.restated import stem
 

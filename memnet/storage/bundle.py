@@ -28,7 +28,7 @@ from typing import IO, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memnet.errors import EncoderMismatchError, StoreError
+from memnet.errors import EncoderMismatchError, StoreError, first_line
 from memnet.storage.files import ModelFolders, Uploads, add_file, is_member
 from memnet.storage.overview import connected
 from memnet.storage.place import files_folder, is_address, place_name, store_place
@@ -183,7 +183,7 @@ def import_bundle(
         OSError, EOFError, NotImplementedError, RuntimeError, ValueError, RecursionError,
         zipfile.BadZipFile, zlib.error, struct.error,
     ) as error:  # fmt: skip
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         raise StoreError(
             f"the bundle {bundle} can't be used ({reason}); "
             "export it again, or restore it from a copy"

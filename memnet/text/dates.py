@@ -11,11 +11,11 @@ from typing import NamedTuple, Self
 from dateutil.relativedelta import relativedelta
 
 # English in every locale, unlike ``strftime``: the statement network has learned these.
-_NAMES = (
+MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
-_MONTHS = tuple(name[:3].lower() for name in _NAMES)
+_MONTHS = tuple(name[:3].lower() for name in MONTH_NAMES)
 # Part of a pattern: the name of a month, for ``month_of``.
 MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
@@ -86,7 +86,7 @@ def day_name(day: date) -> str:
 
 def month_name(day: date) -> str:
     """The month of a day: "March 2026"."""
-    return f"{_NAMES[day.month - 1]} {day.year}"
+    return f"{MONTH_NAMES[day.month - 1]} {day.year}"
 
 
 def days_in(text: str) -> tuple[WrittenDay, ...]:

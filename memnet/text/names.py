@@ -13,6 +13,7 @@ from itertools import pairwise
 from memnet.text.english import ALIAS, ARTICLES, CONNECTIVES, COPULA, NOT_NAMES, query_terms
 
 _LETTERS = re.compile(r"[^\W_]+")
+STEM_LETTERS = 5  # Words are compared by their first letters: "directed" and "director" agree
 _WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
 # A match of _WORD that does not start with a small ASCII letter. What is looked behind for keeps it
 # from starting within another one, and stands after the first character so that the expression
@@ -188,7 +189,7 @@ def capitalised_names(question: str, names: Collection[str]) -> list[str]:
     return chosen or list(names)
 
 
-def stems(text: str, letters: int) -> frozenset[str]:
+def stems(text: str, letters: int = STEM_LETTERS) -> frozenset[str]:
     """The first letters of the content words of a text: "directed" as "direc"."""
     return frozenset(term[:letters] for term in query_terms(normalise(text)))
 

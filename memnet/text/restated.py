@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from memnet.text.english import listed, units, word_lists
@@ -256,7 +256,8 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
     """How the clauses of a text differ from a question, the nearest first, and "" last."""
     asked, named = (_frame(_spelled(one)) for one in (question, title))
     found: list[Difference] = []
-    for clause in (*_all_clauses(text), ""):
+    spelled = (_spelled(text[unit.start : unit.end]) for unit in units(text))
+    for clause in (*chain.from_iterable(map(_clauses, spelled)), ""):
         said = _permitted(_frame(clause), asked.words)
         missing = set(asked.words) - set(said.words)
         instead = set(said.words) - set(asked.words)
@@ -285,11 +286,6 @@ def _spelled(text: str) -> str:
     for pattern, written in _SPELLED:
         text = pattern.sub(written, text)
     return text
-
-
-def _all_clauses(text: str) -> Iterator[str]:
-    for unit in units(text):
-        yield from _clauses(_spelled(text[unit.start : unit.end]))
 
 
 def _clauses(sentence: str) -> Iterator[str]:

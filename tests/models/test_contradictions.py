@@ -199,11 +199,11 @@ def test_the_shipped_weights_tell_stances_that_were_held_out() -> None:
     from memnet.checkpoints import SHIPPED
 
     weights = load_stance(SHIPPED / "stance")
-    statements, reader = LazyStatementReader().load(), LazyReader(SPANS).load(384)
+    statements, reader = LazyStatementReader().load(), LazyReader(SPANS).load().reader
     assert weights is not None
     assert statements is not None
     assert reader is not None
-    judge = StanceJudge(weights, MiniLMEncoder().encode, statements, reader.reader)
+    judge = StanceJudge(weights, MiniLMEncoder().encode, statements, reader)
     held_out = [one for one in stance_examples() if one.held_out][::2]
     found = [judge.judge(one.question, [one.text]) for one in held_out]
     affirms = area_under_roc(

@@ -221,7 +221,7 @@ def test_no_tensor_of_a_network_is_made_on_the_processor() -> None:
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Engine.open(tmp_path, create=True, config=Config(device="cuda:1")) as engine:
         assert engine.info().device == "cuda:1"
-        assert engine.reader._device == "cuda:1"
+        assert engine.reader._settings[2] == "cuda:1"
         assert isinstance(engine.encoder, MiniLMEncoder)
         assert engine.encoder._device == "cuda:1"
         assert engine.store._to_device is not None

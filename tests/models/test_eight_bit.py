@@ -11,7 +11,7 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.minilm import MiniLMEncoder, OnnxEncoder, encoder_model, shipped_weights
 from memnet.encoders.onnx_graph import dequantised
 from memnet.encoders.weights import is_network_tensor, load_tokenizer, published_weights
-from memnet.reader.checkpoint import EMBEDDINGS, OnnxSpanNetwork, load_weights, span_model
+from memnet.reader.checkpoint import EMBEDDINGS, load_weights, onnx_scores, span_model
 from memnet.reader.loading import load_reader
 from memnet.reader.network import (
     load_span_network,
@@ -115,8 +115,8 @@ def test_a_reader_points_at_the_same_spans_as_torch() -> None:
     torch_network = score_packs(load_span_network(folder).eval())
     full_weights = dequantised(weights)
     full_weights |= {name: published[name] for name in published if name.startswith(EMBEDDINGS)}
-    whole = OnnxSpanNetwork(span_model(full_weights))
-    eight = OnnxSpanNetwork(span_model(weights))
+    whole = onnx_scores(span_model(full_weights))
+    eight = onnx_scores(span_model(weights))
     lost: list[float] = []
     for pack in reading_packs():
         expected, full, found = (

@@ -139,8 +139,6 @@ def test_a_file_in_an_archive_that_breaks_its_loader_is_one_problem(
     broken = ["say b\nsignal SIGSEGV", "raise x", "allocate 5000000000", "outside", "refuse c"]
     file = _archive(tmp_path / "a.zip", ["say a", *broken, "say d"])
     after = made("say after")
-    loaders.prepare(file)
-    loaders.prepare(after)
     loaded = list(loaders.load(file))
     problems = [item for item in loaded if isinstance(item, Problem)]
     assert [problem.where for problem in problems] == [f"a.zip/0{n}.breaking" for n in range(1, 6)]
@@ -161,46 +159,6 @@ def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
         *["ends the process that reads it (status 1)"] * 3,
         "3 files in it break their parsers",
     ]
-
-
-def test_files_are_read_ahead_and_survive_one_that_breaks(
-    loaders: LoaderProcess, made: Make
-) -> None:
-    files = [made(content) for content in ("say a", "signal SIGSEGV", "say b", "say c")]
-    for file in files[:3]:
-        loaders.prepare(file)
-    read = [_texts(loaders, file) for file in files]
-    assert read[0] == ["a"]
-    assert "crashes" in read[1][0]
-    assert read[2:] == [["b"], ["c"]]
-
-
-def test_small_texts_may_be_read_between(
-    loaders: LoaderProcess, made: Make, tmp_path: Path
-) -> None:
-    (tmp_path / "a.txt").write_text("Small.")
-    loaders.prepare(prepared := made("say prepared"))
-    assert _texts(loaders, FileToLoad(str(tmp_path / "a.txt"), "a", "text")) == ["Small."]
-    assert _texts(loaders, prepared) == ["prepared"]
-
-
-def test_a_file_is_read_while_the_caller_does_something_else(
-    loaders: LoaderProcess, made: Make, tmp_path: Path
-) -> None:
-    slow = made("sleep 3\nsay a")
-    loaders.prepare(slow)
-    time.sleep(5)
-    started = time.perf_counter()
-    assert _texts(loaders, slow) == ["a"]
-    assert time.perf_counter() - started < 2.5
-
-
-def test_another_file_than_the_prepared_one_is_a_mistake_of_the_caller(
-    loaders: LoaderProcess, made: Make
-) -> None:
-    loaders.prepare(made("say a"))
-    with pytest.raises(ValueError, match="was prepared"):
-        list(loaders.load(made("say b")))
 
 
 def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
@@ -347,6 +305,5 @@ def test_a_process_that_does_not_start_is_a_problem_of_each_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    loaders.prepare(file := made("say a"))
-    assert "does not start" in _texts(loaders, file)[0]
+    assert "does not start" in _texts(loaders, made("say a"))[0]
     assert "does not start" in _texts(loaders, made("say b"))[0]

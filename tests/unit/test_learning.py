@@ -350,7 +350,7 @@ def test_a_bundle_keeps_what_messages_say(tmp_path: Path) -> None:
     with _memory(tmp_path / "copy") as memory:
         assert _state(memory) == before
         assert memory.history()[0].speaker == "Emi"
-        memory.forget("2")  # without a journal
+        memory.forget("2")
         assert _holds(memory) == ["I live in Porto."]
 
 

@@ -63,8 +63,8 @@ class TableReader:
     def __init__(self, on_read: Callable[[str], None] = lambda _: None) -> None:
         self.on_read = on_read
 
-    def load(self, _tokens: int, _threads: int) -> LoadedReader:
-        return LoadedReader(self, None)
+    def load(self) -> LoadedReader:
+        return LoadedReader(self)
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         self.on_read(question)

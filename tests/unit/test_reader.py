@@ -305,16 +305,16 @@ def test_damaged_and_foreign_readers_are_refused(saved: Path) -> None:
 
 def test_a_reader_may_be_loaded_early(saved: Path) -> None:
     early = LazyReader(saved)
-    early.load_early(384)
+    early.load_early()
     described = json.loads((saved / "reader.json").read_text())
-    loaded = early.load(384)
-    assert loaded is not None
-    assert loaded is early.load(384)
+    loaded = early.load()
+    assert loaded.reader is not None
+    assert loaded is early.load()
     (saved / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
     foreign = LazyReader(saved)
-    foreign.load_early(384)
+    foreign.load_early()
     with pytest.raises(ModelError, match="a reader network of the encoder 0000"):
-        foreign.load(384)
+        foreign.load()
 
 
 def test_a_damaged_reader_is_one_line_when_asked(saved: Path, toy_engine: Engine) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.reader.references import reference_in
+from memnet.reader.references import reference_in, whole_row
 from tests.reading import ranked
 
 CREW = """\
@@ -35,7 +35,8 @@ def test_a_cell_takes_the_place_of_what_refers_to_it(question: str, further: str
     assert found is not None
     assert found.question == further
     assert found.name in further
-    assert found.quotation.text.splitlines() == [found.quotation.text]  # one row, whole
+    row = whole_row(found.row).text
+    assert row.splitlines() == [row]  # one row, whole
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from memnet.reader.passages import RankedSlot
-from memnet.reader.quotes import AttendedUnit, Quotation, kind_shown, quote, with_rest
+from memnet.reader.quotes import Quotation, kind_shown, quote, with_rest
 from memnet.reader.sequences import marker_of, sequence_at
+from memnet.reader.spans import ReadUnit
 from memnet.storage import Slot
 from memnet.text.english import units
 from tests.reading import ranked
@@ -100,7 +101,7 @@ def _shown(parts: list[RankedSlot], number: int, unit: int, kind: str = "steps")
 
     text = parts[number].slot.text
     attended = [
-        AttendedUnit(0, one, 2.0 if n == unit else -12.0, 0.9 if n == unit else 0.0)
+        ReadUnit(0, one, 2.0 if n == unit else -12.0, weight=0.9 if n == unit else 0.0)
         for n, one in enumerate(units(text))
     ]
     quotes = quote(kind, attended, [parts[number]])  # type: ignore[arg-type]
@@ -162,7 +163,7 @@ def test_a_heading_alone_is_no_answer(text: str, best: int, expected: str) -> No
     logits[-1] = -5.0
     logits[best] = 2.0
     attended = [
-        AttendedUnit(0, one, logit, 2.0**logit / 8)
+        ReadUnit(0, one, logit, weight=2.0**logit / 8)
         for one, logit in zip(units(text), logits, strict=True)
     ]
     assert [one.text for one in quote("statement", attended, [item])] == [expected]
@@ -172,7 +173,7 @@ def test_what_stands_below_a_table_is_no_part_of_it() -> None:
     text = "Ada | 4 | oak\nBo | 5 | ash\n\nThe bell is rung at noon."
     [item] = ranked({"a": text})
     attended = [
-        AttendedUnit(0, one, logit, 2.0**logit / 8)
+        ReadUnit(0, one, logit, weight=2.0**logit / 8)
         for one, logit in zip(units(text), (2.0, -3.0, -3.0), strict=True)
     ]
     assert [one.text for one in quote("list", attended, [item])] == ["Ada | 4 | oak\nBo | 5 | ash"]

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.reader.quotes import (
-    AttendedUnit,
     Quotation,
     attend_units,
     kind_shown,
@@ -52,9 +51,9 @@ def test_items_rows_and_lines_are_told_from_sentences() -> None:
     ]  # fmt: skip
 
 
-def _attended(text: str, logits: list[float], passage: int = 0) -> list[AttendedUnit]:
+def _attended(text: str, logits: list[float], passage: int = 0) -> list[ReadUnit]:
     return [
-        AttendedUnit(passage, unit, logit, 2.0**logit / 1e3)
+        ReadUnit(passage, unit, logit, weight=2.0**logit / 1e3)
         for unit, logit in zip(units(text), logits, strict=True)
     ]
 

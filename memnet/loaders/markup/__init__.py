@@ -1,1 +1,1 @@
-"""Light markup: Markdown, reStructuredText, AsciiDoc and Org."""
+"""Light markup, and XML: Markdown, reStructuredText, and what pandoc reads."""

@@ -75,12 +75,7 @@ _LABEL = re.compile(r"\.\. _(?![\s_])`?([^:`\n]+)`?:\s*")
 _TITLED = re.compile(r"(.*?)\s*<([^<>]*)>\Z", re.DOTALL)
 _ADMONITION_TITLE = re.compile(r'<p class="admonition-title">([^<>]*?):?</p>\s*<p>')
 _NUMBERED = {"pep": "PEP ", "rfc": "RFC ", "bpo": "bpo-", "cve": "CVE "}
-_VERSIONS = {
-    "versionadded": "Added in version",
-    "versionchanged": "Changed in version",
-    "versionremoved": "Removed in version",
-    "deprecated": "Deprecated since version",
-}
+_VERSIONS = frozenset("versionadded versionchanged versionremoved deprecated".split())
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -208,10 +203,11 @@ def _run(given: Directive, name: str, last: str, entries: list[str]) -> list[nod
         return [*([nodes.paragraph("", text)] if text else []), *_nested(given)]
     if last.startswith("auto") and not content:
         return []
-    label = _VERSIONS.get(last) or admonition_label(last)
+    label = admonition_label(last)
     if last in _VERSIONS:
         version, _, text = " ".join(arguments).partition(" ")
-        label, arguments = f"{label} {version}", [text] if text else []
+        since = " since version" if last == "deprecated" else ""
+        label, arguments = f"{label}{since} {version}", [text] if text else []
     if label:
         return _labelled(given, f"{label}: ", " ".join(arguments))
     if last in _ARGUMENT_IS_NO_TEXT:

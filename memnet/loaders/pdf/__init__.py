@@ -161,7 +161,7 @@ def _document(
     metadata = _metadata(given, len(pages))
     writer = _Writer(labels, words, body)
     writer.write(parts, headers)
-    return writer.builder.build(file.name, title, origin=file.name, metadata=metadata)
+    return writer.builder.build(file.name, title, metadata=metadata)
 
 
 def _page_parts(lines: list[Line], words: Words) -> list[Part]:

@@ -151,7 +151,6 @@ MASK = "\0"  # Stands for a name
 BOTH_PROBABILITY = 0.9
 # Probability that the one of which more is found is right: it was for 29 of 32 training questions.
 ONE_PROBABILITY = 0.9
-_STEM_LETTERS = 5
 _MIN_SHARE = 0.5  # Min. share of the stems of a claim that the passages about each have to contain.
 # Characters next to a name that are matched, so that no expression can be slow.
 _CONTEXT = 60
@@ -320,7 +319,7 @@ def _claim(pair: Pair, passages: Sequence[RankedSlot]) -> _Claim | None:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return stems(_PLURAL.sub("", text.casefold()), _STEM_LETTERS)
+    return stems(_PLURAL.sub("", text.casefold()))
 
 
 def _asserted_about(index: int, passages: Sequence[RankedSlot]) -> str:

@@ -34,13 +34,13 @@ from memnet.storage.tables.connection import (
 )
 from memnet.storage.values import Revision
 
-# How damage shows: SQLite's messages may quote bytes of it that are not text.
 _CLOSED = "the store was closed while it was read; open it again"
+# How damage shows: SQLite's messages may quote bytes of it that are not text.
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-_PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most
+_PARAMETERS = 32_766  # of one statement, at most
+_DIGESTS = 500  # looked up by one statement
 # How many rows one statement may insert: few numbers, since each makes a statement to be kept.
 _ROWS = (4096, 512, 64, 8, 1)
-_ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
 _MAX_ID = 2**62  # an id above it is damage: SQLite's end at twice as much
 # Bytes of pages that a transaction may change before any is written, most of them of indexes.
 _WRITER_CACHE = 128 << 20
@@ -184,7 +184,7 @@ class SqliteConnection(Connection):
         try:
             # Many rows to a statement: each takes the GIL anew when it ends, for which it waits
             # where another thread makes the next batch.
-            for part in _parts(rows, _ROW_PARAMETERS // len(columns)):
+            for part in _parts(rows, _PARAMETERS // len(columns)):
                 self._connection.execute(
                     f"INSERT INTO {table} ({names}) VALUES {', '.join([values] * len(part))}"
                     f"{ending}",
@@ -230,8 +230,8 @@ class SqliteConnection(Connection):
 
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
         found: dict[bytes, StoredVector] = {}
-        for start in range(0, len(digests), _PARAMETERS):
-            some = digests[start : start + _PARAMETERS]
+        for start in range(0, len(digests), _DIGESTS):
+            some = digests[start : start + _DIGESTS]
             rows = self.rows(
                 "SELECT digest, id, NOT EXISTS (SELECT 1 FROM quick_vector "
                 "WHERE quick_vector.vector = vector.id) FROM vector "

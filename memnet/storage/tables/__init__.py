@@ -1,1 +1,1 @@
-"""Tables of the SQLite database."""
+"""Tables of the database, of any backend."""

@@ -112,19 +112,13 @@ class Journal(Part):
     def take_back_messages(self, names: Iterable[str], namespace: str | None) -> None:
         """Take back what was learned from the messages of some sources, the last first."""
         within, own = of_namespace(namespace)
-        chosen = (f"(SELECT id FROM source WHERE name {IN_LIST} {within})", Values(names), *own)
-        connection = self._connection
-        entries = connection.rows(
-            f"SELECT id, told_at, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",
-            *chosen[1:],
+        entries = self._connection.rows(
+            "SELECT id, told_at, erased FROM tell WHERE source IN "
+            f"(SELECT id FROM source WHERE name {IN_LIST} {within}) ORDER BY id DESC",
+            Values(names),
+            *own,
         )
-        # A bundle has no journal.
-        learned = connection.rows(
-            "SELECT slot.id FROM slot JOIN statement ON statement.slot = slot.id "
-            f"WHERE slot.source IN {chosen[0]} AND speaker IS NOT NULL",
-            *chosen[1:],
-        )
-        if not entries and not learned:
+        if not entries:
             return
         with self._rows.changing():
             for row in entries:
@@ -132,8 +126,6 @@ class Journal(Part):
                 self._restore(entry)
                 self._statements.erase(entry.added)
             self._delete([row[0] for row in entries])
-            ids = [row[0] for row in learned]
-            self.erase([one.id for one in self._statements.told(ids)])
 
     def erase(self, ids: Sequence[int]) -> None:
         """Erase statements for good; what they changed is as it was before them."""

@@ -193,10 +193,6 @@ class QuickVectors(Part):
         """Whether there is one."""
         return self._connection.one("SELECT 1 FROM quick_vector LIMIT 1") is not None
 
-    def count(self) -> int:
-        """How many there are."""
-        return checked_count(self._connection.only("SELECT count(*) FROM quick_vector")[0])
-
     def counts(self) -> VectorCounts:
         """How many vectors there are, and how many of them are full."""
         row = self._connection.only(

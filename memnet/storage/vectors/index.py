@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,11 +59,8 @@ class _VectorsById:
         return vectors
 
 
-class Codes(NamedTuple):
-    """Codes of product quantisation."""
-
-    codebook: NDArray[np.float32]  # [16 D]
-    codes: NDArray[np.uint8]  # [N, W]
+# A codebook [16 D] of product quantisation, and the codes [N, W].
+Codes: TypeAlias = tuple[NDArray[np.float32], NDArray[np.uint8]]
 
 
 class Segment:
@@ -297,7 +294,7 @@ def _saved_segment(
     if header.code_size:
         if header.code_size != empty_pq(header.dimension).code_size:
             raise DamagedIndexError(f"codes of {header.code_size} bytes don't belong to vectors")
-        codes = Codes(arrays["codebook"], arrays["codes"])
+        codes = arrays["codebook"], arrays["codes"]
         exact = ExactSearch(_VectorsById(ids, header.dimension, read))
     else:
         exact = ExactSearch(arrays["vectors"])
