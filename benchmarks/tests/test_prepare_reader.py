@@ -8,7 +8,9 @@ from zipfile import ZipFile
 import pytest
 
 from benchmarks import prepare_reader
+from benchmarks.prepare_everyday import everyday_examples
 from benchmarks.reader_data import documents, files, held_out
+from benchmarks.reader_data.contrast import written
 from benchmarks.reader_data.held_out import part_of, without_held_out
 from benchmarks.reader_data.passages import OWN_FOLDERS, SETS
 from benchmarks.reader_data.polar import polar_examples, polar_question
@@ -144,6 +146,18 @@ def test_everyday_files_teach_too(out: Path) -> None:
     saw = [tuple(one["answers"]) for one in found if one["question"] == "Where is the saw?"]
     assert set(saw) == {("behind the door",), ()}
     assert saw.count(("behind the door",)) == documents.TIMES
+
+
+def test_everyday_examples_are_mixed_once_and_without_what_is_held_out(out: Path) -> None:
+    prepared = _read(out / "one" / "train.jsonl")
+    mixed = everyday_examples(prepared, 0)
+    assert mixed == everyday_examples(prepared, 0)
+    assert {one["set"] for one in mixed} == {"everyday"}
+    asked = [one for one in mixed if one["question"] == "Where is the saw?" and one["answers"]]
+    assert len(asked) == 2  # among the windows that are found, and its quotation alone
+    pairs = [one for one in mixed if "part" in one]
+    assert {one["part"] for one in pairs} == {"train"}
+    assert len(pairs) == 2 * sum(one.get("part") == "train" for one in written())
 
 
 def test_rows_of_tables_are_read_alone_with_their_headers(out: Path) -> None:

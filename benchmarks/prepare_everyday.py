@@ -1,0 +1,84 @@
+"""Examples about everyday collections alone, for a reader that has learned from all sets.
+
+    python -m benchmarks.prepare_reader --data DIR --out PREPARED
+    python -m benchmarks.prepare_everyday PREPARED --out OUT
+    python -m benchmarks.train_reader OUT --set everyday --seconds 3000 --general 3000 --frozen 3 \
+        --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --out READER
+
+Written are answered questions with the windows that are found, a share of those without an answer,
+quotations read alone, and contrasts, of which the pairs of a text and a question for yes or no are
+there twice. The same seed and examples give the same file.
+"""
+
+import argparse
+import json
+import random
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from benchmarks.reader_data.contrast import alone, unanswering, written
+from benchmarks.reader_data.files import Example, lines, write_lines
+
+_ONE, _TOGETHER = 0.3, 0.5  # Shares of windows without an answer, read by themselves or together
+_UNANSWERING, _CONTRASTS = 4_200, 1_500
+_PAIRS_TIMES = 2
+_SET = "everyday"
+
+
+def main() -> None:
+    """Write the examples, beside those of the other sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    found = everyday_examples(lines(options.prepared / "train.jsonl"), options.seed)
+    write_lines(options.out / "train.jsonl", found)
+    shutil.copyfile(options.prepared / "general.jsonl", options.out / "general.jsonl")
+    print(len(found), "examples")
+
+
+def everyday_examples(prepared: Iterable[Example], seed: int) -> list[Example]:
+    """The mixture, in a random order, all of it of the set "everyday"."""
+    chance = random.Random(seed)
+    everyday = [one for one in _once(prepared) if one["set"] == _SET]
+    first = list({one["question"]: one for one in reversed(everyday)}.values())
+    tempting = list(unanswering(first))
+    groups = written()
+    pairs = [one for one in groups if one.get("part") == "train"]
+    contrasts = [one for one in groups if one.get("part") is None]
+    mixed = [
+        *(one for one in everyday if chance.random() < _share(one)),
+        *alone(one for one in first if _answered(one)),
+        *chance.sample(tempting, min(_UNANSWERING, len(tempting))),
+        *chance.sample(contrasts, min(_CONTRASTS, len(contrasts))),
+        *(_PAIRS_TIMES * pairs),
+    ]
+    chance.shuffle(mixed)
+    return [{**one, "set": _SET} for one in mixed]
+
+
+def _once(examples: Iterable[Example]) -> Iterator[Example]:
+    """Each example once, where answered ones are repeated."""
+    seen: set[str] = set()
+    for one in examples:
+        key = json.dumps(one, sort_keys=True)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _share(one: Example) -> float:
+    if _answered(one):
+        return 1.0
+    return _ONE if len(one["passages"]) == 1 else _TOGETHER
+
+
+def _answered(one: Example) -> bool:
+    return bool(one["answers"] or one.get("quotes"))
+
+
+if __name__ == "__main__":
+    main()
