@@ -5,9 +5,9 @@
 Verdicts: of pairs of a question and a quotation (part "fit" of ``questions/verdicts.jsonl.gz``, of
 everyday collections, and of the collections of documents that no reader learned from; of part
 "train" those that rules say something of, which are few elsewhere), how likely the word that is
-likelier is what the quotation says. Cells: of those that are looked up for the
-questions about the everyday collections of part "fit", how likely they are right. What is printed
-is cross-validated by question; the weights stand in ``memnet.reader.support`` and ``.tables``.
+likelier is what the quotation says. Cells: of those that are looked up for the questions about the
+everyday collections of part "fit", how likely they are right. What is printed is cross-validated by
+question; the weights stand in ``memnet.reader.support`` and ``.tables``.
 """
 
 import argparse

@@ -215,11 +215,8 @@ class TextAnswers:
                 settings = self._config.answer
                 supported = passages[0].similarity >= settings.support_floor
                 shown = _best_sentence(text, passages[:1], settings) if supported else Prediction()
-                return (
-                    retrieval,
-                    ranked,
-                    max(by_facts, shown._replace(promised=False), key=_PROBABILITY),
-                )
+                shown = shown._replace(promised=False)
+                return retrieval, ranked, max(by_facts, shown, key=_PROBABILITY)
             passages = [item for item in passages if not is_foreign(item.slot.text)]
         follows = self._config.answer.rules and len(after) < _MAX_REFERENCES
         reference = reference_in(text, passages) if follows else None

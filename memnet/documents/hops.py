@@ -291,7 +291,7 @@ def _attend(
 class Retrieval:
     """All hops that one question needs, those of its sub-questions among them."""
 
-    _latest: HopRead  # The last of them that addressed the whole memory
+    _latest: HopRead  # The last hop that addressed the whole memory
 
     def __init__(self, question: Question, controller: TextController, config: Config) -> None:
         self.reads: list[HopRead] = []  # In order of the hops

@@ -15,6 +15,7 @@ from memnet.reader.spans import Passage, Reader, Reading
 from memnet.reader.values import is_other_quantity
 from memnet.storage.values import Encode
 from memnet.text.english import LABELLED, units
+from memnet.text.names import normalise
 from memnet.text.relative import times_in
 from memnet.text.restated import differences, names_other_times, restates
 from memnet.types import AnswerKind, Candidate
@@ -172,7 +173,7 @@ def verdict_signals(
         unlike=float(bool(missing and instead) and differ(encode, [missing], [instead])),
         elsewhere=float(bool(numbers) or times or names_other_times(question, quoted)),
         open=float("than" in quoted.split() or quoted.rstrip().endswith("?")),
-        unnamed=float(names_missing(question, f"{quoted} {title}")),
+        unnamed=float(names_missing(question, [normalise(f"{quoted} {title}")])),
     )
 
 
