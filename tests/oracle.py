@@ -1,13 +1,11 @@
 """Obvious twins of the fast paths, in float64."""
 
-import copy
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from memnet.documents.candidates import LinkFeature
@@ -39,29 +37,29 @@ def bm25(documents: Sequence[Sequence[str]], query: Sequence[str]) -> list[float
     return scores
 
 
-def passage_score(controller: Any, candidates: Any, place: int, number: int) -> float:
-    """Score of one passage by a text controller at hop ``number``, with plain loops."""
-    scorer = controller.later if number else controller.first
+def passage_score(arrays: Any, candidates: Any, place: int, number: int) -> float:
+    """Score of one passage at hop ``number`` by the arrays of a text controller."""
+    prefix = "later." if number else "first."
     features = candidates.features[place].tolist()
-    score: float = sum(
-        weight * value for weight, value in zip(scorer.weights.tolist(), features, strict=True)
-    )
+    weights = arrays[f"{prefix}weights"].tolist()
+    score: float = sum(weight * value for weight, value in zip(weights, features, strict=True))
     led = [0.0, 0.0, 0.0]
     everything = 0.0
     if number:
         links = candidates.links
+        power = max(0.0, float(arrays["later.links.sharpness"]))
         for link in range(len(links.names)):
             if int(links.candidate[link]) == place:
                 known = links.features[link].tolist()
-                gate = 1 / (1 + math.exp(-corrected(scorer.links.gate, known, [])))
-                power = max(0.0, float(scorer.links.sharpness.detach()))
-                strength = 2 * gate * known[LinkFeature.STRENGTH] ** power
+                gate = 1 / (1 + math.exp(-corrected(arrays, "later.links.gate.", known, [])))
+                strength = 2 * gate * max(1e-6, known[LinkFeature.STRENGTH]) ** power
                 kind = int(links.kind[link])
                 led[kind] = max(led[kind], strength)
                 everything += strength
-        score += sum(w * value for w, value in zip(scorer.links.weights.tolist(), led, strict=True))
+        worth = arrays["later.links.weights"].tolist()
+        score += sum(weight * value for weight, value in zip(worth, led, strict=True))
     also = [*led, math.log1p(everything)] if number else []
-    return score + corrected(scorer.correction, features, also)
+    return score + corrected(arrays, f"{prefix}correction.", features, also)
 
 
 def message_context(config: Any, messages: Any, found: Sequence[float], place: int) -> float:
@@ -91,17 +89,21 @@ def message_context(config: Any, messages: Any, found: Sequence[float], place: i
     )
 
 
-def corrected(corrector: Any, features: list[float], also: list[float]) -> float:
-    """A corrector's number for one row."""
-    row = [
-        (value - shift) / scale
-        for value, shift, scale in zip(
-            features, corrector.shift.tolist(), corrector.scale.tolist(), strict=True
+def corrected(arrays: Any, prefix: str, features: list[float], also: list[float]) -> float:
+    """A correction's number for one row."""
+    shift, scale, hidden, hidden_bias, output, output_bias = (
+        arrays[f"{prefix}{name}"].tolist()
+        for name in (
+            "shift", "scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias",
         )
-    ] + also
-    hidden, output = (copy.deepcopy(part).double() for part in (corrector.hidden, corrector.output))
-    with torch.no_grad():
-        return float(output(torch.nn.functional.gelu(hidden(torch.tensor(row).double())))[0])
+    )  # fmt: skip
+    row = [(value - low) / wide for value, low, wide in zip(features, shift, scale, strict=True)]
+    row += also
+    total: float = output_bias[0]
+    for weights, bias, worth in zip(hidden, hidden_bias, output[0], strict=True):
+        value = bias + sum(weight * one for weight, one in zip(weights, row, strict=True))
+        total += worth * value * (1 + math.erf(value / math.sqrt(2))) / 2
+    return total
 
 
 def best_spans(

@@ -48,6 +48,12 @@ def sigmoid(values: Array) -> Array:
     return arrays.sigmoid(values) if isinstance(values, np.ndarray) else values.sigmoid()
 
 
+def gelu(values: Array) -> Array:
+    """The GELU of each number (Hendrycks and Gimpel 2016)."""
+    own = isinstance(values, np.ndarray)
+    return arrays.gelu(values) if own else library(values).nn.functional.gelu(values)
+
+
 def masked_softmax(scores: Array, mask: Array) -> Array:
     """The softmax of scores [..., K] where a mask of their shape is True; elsewhere 0."""
     if isinstance(scores, np.ndarray):
@@ -85,10 +91,7 @@ def layer_norm(weights: Weights, name: str, values: Array, epsilon: float = 1e-5
 
 def feed_forward(weights: Weights, prefix: str, values: Array) -> Array:
     """Values [..., D] by the two layers "expand" and "contract", with a GELU between: [..., D]."""
-    hidden = linear(weights, f"{prefix}expand", values)
-    own = isinstance(hidden, np.ndarray)
-    hidden = arrays.gelu(hidden) if own else library(hidden).nn.functional.gelu(hidden)
-    return linear(weights, f"{prefix}contract", hidden)
+    return linear(weights, f"{prefix}contract", gelu(linear(weights, f"{prefix}expand", values)))
 
 
 def attend(

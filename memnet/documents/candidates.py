@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.attention.either import Array
 from memnet.documents.question import MAX_SLOTS_PER_SYMBOL, Question
 from memnet.ingest.slots import passage_key
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
@@ -80,12 +81,12 @@ class QueryState:
 
 @dataclass(frozen=True)
 class Links:
-    """Ways from attended slots to candidates. E = links."""
+    """Ways from attended slots to candidates. E = links; tensors of torch where one learns."""
 
-    candidate: IntArray  # [E] index among the candidates
+    candidate: Array  # [E] int64: index among the candidates
     sender: IntArray  # [E] slot id
-    kind: IntArray  # [E] a ``LinkKind``
-    features: FloatArray  # [E, G] see ``LinkFeature``
+    kind: Array  # [E] int64: a ``LinkKind``
+    features: Array  # [E, G] float32: see ``LinkFeature``
     names: tuple[str, ...]  # [E] the name that links
 
 

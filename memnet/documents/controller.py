@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import gelu, sigmoid, softmax
+from memnet.attention.arrays import softmax
+from memnet.attention.either import (
+    Array,
+    Weights,
+    gelu,
+    largest_of,
+    library,
+    linear,
+    sigmoid,
+    sum_of,
+)
 from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
@@ -23,15 +33,14 @@ from memnet.documents.candidates import (
     SlotFeature,
 )
 
-_Arrays = Mapping[str, NDArray[Any]]
-
+HOP_PREFIXES = "first.", "later."  # Prefixes of the weights of the first hop and of all later ones
 KIND = "text"  # Kind of the model, as the description of its checkpoint gives it
-HIDDEN = 16  # Width of a correction's hidden layer
+_HIDDEN = 16  # Width of a correction's hidden layer
 # Arrays of a correction.
 _CORRECTION = (
     "shift", "scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias",
 )  # fmt: skip
-MIN_ATTENTION = 1e-6  # Attention below which a gradient would be lost in rounding
+_MIN_ATTENTION = 1e-6  # Attention below which a gradient would be lost in rounding
 # Softmax temperature of direct attention: 0.03 and 0.05 are worse for chains, 0.12 for documents.
 _DIRECT_TEMPERATURE = 0.1
 _MIN_MIXTURE = 1e-30
@@ -53,7 +62,7 @@ class TextController:
     after each read.
     """
 
-    def __init__(self, config: HopConfig, arrays: _Arrays | None = None) -> None:
+    def __init__(self, config: HopConfig, arrays: Weights | None = None) -> None:
         """Take learned weights as ``arrays`` gives them; None for those of the configuration."""
         self.config = config
         self._arrays = _untrained(config) if arrays is None else dict(arrays)
@@ -64,8 +73,9 @@ class TextController:
 
     def score(self, candidates: Candidates, hop: int) -> Scores:
         """Score the candidates of a hop; hops are counted from 0."""
-        prefix = "later." if hop else "first."
-        scores = _hop_scores(self._arrays, prefix, candidates.features, candidates.links)
+        scores = hop_scores(
+            self._arrays, HOP_PREFIXES[hop > 0], candidates.features, candidates.links
+        )
         if candidates.is_fact.any() or candidates.messages is not None:
             scores = self._comparable(scores, candidates)
         return scores
@@ -119,7 +129,8 @@ class TextController:
             for column in (SlotFeature.DENSE, SlotFeature.LEXICAL, SlotFeature.NAMED)
         )
         strength = links.features[:, LinkFeature.STRENGTH]
-        linked, _ = _strongest(strength, links.candidate, links.kind == LinkKind.KEY, len(dense))
+        key = links.kind == LinkKind.KEY
+        linked = largest_of(len(dense), links.candidate[key], strength[key])
         untrained = (
             config.dense_weight * dense
             + config.lexical_weight * lexical
@@ -183,70 +194,61 @@ class TextController:
         return worth
 
 
-def _hop_scores(arrays: _Arrays, prefix: str, features: FloatArray, links: Links) -> Scores:
-    """Scores of candidates of features [K, F] with links to them, by the weights of one hop."""
-    weighted = features * arrays[f"{prefix}weights"]
+def hop_scores(weights: Weights, prefix: str, features: Array, links: Links) -> Scores:
+    """Scores of candidates of features [K, F] with links to them, by the weights of one hop.
+
+    Arrays are of NumPy to answer and of torch to learn, whose scores name no strongest link.
+    """
+    weighted = features * weights[f"{prefix}weights"]
     symbolic = weighted[:, SlotFeature.NAMED]
     linked, best = features[:, :0], np.full(len(features), -1)
-    if f"{prefix}links.weights" in arrays:
-        worth, linked, best = _follow(arrays, f"{prefix}links.", links, len(features))
-        symbolic = symbolic + worth
-    others = weighted[:, SlotFeature.NAMED + 1 : SlotFeature.UNIT].sum(axis=1)
-    learned = _corrected(arrays, f"{prefix}correction.", features, linked) + others
+    if f"{prefix}links.weights" in weights:
+        strength = _strength(weights, f"{prefix}links.", links)
+        of_kind = [links.kind == kind for kind in LinkKind]
+        kinds = [
+            largest_of(len(features), links.candidate[chosen], strength[chosen])
+            for chosen in of_kind
+        ]
+        total = sum_of(len(features), links.candidate, strength)
+        strongest = library(features).stack(kinds, 1)
+        linked = library(features).concatenate((strongest, library(total).log1p(total)[:, None]), 1)
+        symbolic = symbolic + strongest @ weights[f"{prefix}links.weights"]
+        if isinstance(strength, np.ndarray):
+            best = _strongest(strength, links, strongest)
+    others = weighted[:, SlotFeature.NAMED + 1 : SlotFeature.UNIT].sum(1)
+    learned = _corrected(weights, f"{prefix}correction.", features, linked) + others
     dense = weighted[:, SlotFeature.DENSE] + weighted[:, SlotFeature.UNIT]
     return Scores(dense, weighted[:, SlotFeature.LEXICAL], symbolic, learned, best)
 
 
-def _follow(
-    arrays: _Arrays, prefix: str, links: Links, candidates: int
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Follow the links of a hop to K candidates.
-
-    Returns what the links to each are worth [K]; the strength of the strongest of each kind and, as
-    a logarithm, the sum of all [K, 4]; and the strongest link to each [K], else -1.
-    """
-    sharpness = max(0.0, float(arrays[f"{prefix}sharpness"]))
-    attention = np.maximum(
-        links.features[:, LinkFeature.STRENGTH], np.float32(MIN_ATTENTION)
-    ) ** np.float32(sharpness)
-    gate = _corrected(arrays, f"{prefix}gate.", links.features)
-    strength = 2 * sigmoid(gate) * attention
-    kinds = [
-        _strongest(strength, links.candidate, links.kind == kind, candidates) for kind in LinkKind
-    ]
-    strongest = np.stack([values for values, _ in kinds], axis=1)
-    indices = np.stack([index for _, index in kinds], axis=1)
-    best = indices[np.arange(candidates), strongest.argmax(axis=1)]
-    total = np.bincount(links.candidate, strength, candidates).astype(np.float32)
-    linked = np.concatenate([strongest, np.log1p(total)[:, None]], axis=1)
-    return strongest @ arrays[f"{prefix}weights"], linked, best
+def _strength(weights: Weights, prefix: str, links: Links) -> Array:
+    """[E]: how far each link is followed, by the attention to its sender and a learned gate."""
+    attended = links.features[:, LinkFeature.STRENGTH].clip(_MIN_ATTENTION)
+    # Sharpness 1 leaves the attention to senders as it is; at 0 all senders count equally.
+    attention = attended ** weights[f"{prefix}sharpness"].clip(0.0)
+    return 2 * sigmoid(_corrected(weights, f"{prefix}gate.", links.features)) * attention
 
 
-def _corrected(
-    arrays: _Arrays, prefix: str, features: FloatArray, *unscaled: FloatArray
-) -> FloatArray:
+def _corrected(weights: Weights, prefix: str, features: Array, *unscaled: Array) -> Array:
     """A small network: features [N, F], brought to one scale, and further columns to [N]."""
-    shift, scale, weight, bias, output_weight, output_bias = (
-        arrays[f"{prefix}{name}"] for name in _CORRECTION
+    scaled = (features - weights[f"{prefix}shift"]) / weights[f"{prefix}scale"]
+    inputs = library(features).concatenate((scaled, *unscaled), 1)
+    hidden = gelu(linear(weights, f"{prefix}hidden", inputs))
+    return linear(weights, f"{prefix}output", hidden)[:, 0]
+
+
+def _strongest(strength: FloatArray, links: Links, strongest: FloatArray) -> IntArray:
+    """[K]: the strongest link to each candidate, -1 without any; of equal ones the last.
+
+    ``strength`` [E] is that of all links, ``strongest`` [K, 3] the largest of each kind.
+    """
+    index = np.full(len(strongest), -1)
+    kind, reached = strongest.argmax(axis=1), strongest.max(axis=1)
+    (best,) = np.nonzero(
+        (links.kind == kind[links.candidate]) & (strength >= reached[links.candidate])
     )
-    inputs = np.concatenate(((features - shift) / scale, *unscaled), axis=1)
-    expanded = (inputs @ weight.T + bias).astype(np.float32, copy=False)
-    hidden = gelu(expanded)
-    output: FloatArray = (hidden @ output_weight.T + output_bias)[:, 0]
-    return output
-
-
-def _strongest(
-    strength: FloatArray, candidate: IntArray, chosen: NDArray[np.bool_], candidates: int
-) -> tuple[FloatArray, IntArray]:
-    """The largest strength [K] of chosen links to each candidate, and that link; else 0 and -1."""
-    values, index = np.zeros(candidates, np.float32), np.full(candidates, -1)
-    (links,) = np.nonzero(chosen)
-    np.maximum.at(values, candidate[links], strength[links])
-    # The best link of a slot is the one that reaches its maximum; of equal ones the last.
-    reached = links[strength[links] >= values[candidate[links]]]
-    index[candidate[reached]] = reached
-    return values, index
+    index[links.candidate[best]] = best
+    return index
 
 
 def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> float:
@@ -254,38 +256,26 @@ def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> fl
     return float(scores[chosen].max()) if chosen.any() else 0.0
 
 
-def slot_weights(config: HopConfig) -> list[float]:
-    """The untrained weight of each ``SlotFeature``; slot and best unit share that of a cosine."""
-    known = {
-        SlotFeature.DENSE: config.dense_weight / 2,
-        SlotFeature.UNIT: config.dense_weight / 2,
-        SlotFeature.LEXICAL: config.lexical_weight,
-        SlotFeature.NAMED: config.question_symbol_weight,
-    }
-    return [known.get(feature, 0.0) for feature in SlotFeature]
-
-
-def link_weights(config: HopConfig) -> list[float]:
-    """The untrained weight of each ``LinkKind``."""
-    return [config.read_symbol_weight, 0.0, 0.0]
-
-
 def _untrained(config: HopConfig) -> dict[str, FloatArray]:
-    weights = np.array(slot_weights(config), np.float32)
     slots, links = len(SlotFeature), len(LinkFeature)
+    weights, links_weights = np.zeros(slots, np.float32), np.zeros(len(LinkKind), np.float32)
+    weights[SlotFeature.DENSE] = weights[SlotFeature.UNIT] = config.dense_weight / 2
+    weights[SlotFeature.LEXICAL] = config.lexical_weight
+    weights[SlotFeature.NAMED] = config.question_symbol_weight
+    links_weights[LinkKind.KEY] = config.read_symbol_weight
     return {
         "first.weights": weights,
         **_no_correction("first.correction.", slots, slots),
         "later.weights": weights,
         **_no_correction("later.correction.", slots, slots + len(LinkKind) + 1),
-        "later.links.weights": np.array(link_weights(config), np.float32),
+        "later.links.weights": links_weights,
         "later.links.sharpness": np.ones((), np.float32),
         **_no_correction("later.links.gate.", links, links),
     }
 
 
 def _no_correction(prefix: str, features: int, inputs: int) -> dict[str, FloatArray]:
-    shapes = (features,), (features,), (HIDDEN, inputs), (HIDDEN,), (1, HIDDEN), (1,)
+    shapes = (features,), (features,), (_HIDDEN, inputs), (_HIDDEN,), (1, _HIDDEN), (1,)
     return {
         f"{prefix}{name}": np.full(shape, name == "scale", np.float32)
         for name, shape in zip(_CORRECTION, shapes, strict=True)
@@ -297,7 +287,7 @@ def save_text_model(folder: Path, controller: TextController, notes: Mapping[str
     save_checkpoint(folder, MODEL, controller.arrays(), {"kind": KIND, "trained": dict(notes)})
 
 
-def text_model_of(folder: Path, arrays: _Arrays, config: HopConfig) -> TextController:
+def text_model_of(folder: Path, arrays: Weights, config: HopConfig) -> TextController:
     """The controller of a checkpoint; ModelError if the arrays are not those of one."""
     expected = TextController(config).arrays()
     kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}

@@ -7,13 +7,16 @@ import pytest
 from click.testing import CliRunner
 
 from memnet import Document, Engine, Fact
+from memnet.attention.arrays import softmax
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
+from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
 from memnet.documents.controller import TextController
 from memnet.documents.training import train
 from memnet.documents.training.generate import two_hop_questions
 from memnet.errors import InputError
 from memnet.experts.registry import load_model
+from memnet.learning import TrainingProgress
 from memnet.learning.evaluation import Question
 from memnet.training import train_text
 from tests.toy import ToyEncoder
@@ -45,6 +48,25 @@ def _questions() -> list[Question]:
         )
         for n, place in enumerate(PLACES)
     ]
+
+
+def test_a_hop_learns_from_where_the_untrained_controller_stands() -> None:
+    """One question, whose right slot is linked and further from it than another."""
+    features = np.zeros((2, len(SlotFeature)), np.float32)
+    features[:, SlotFeature.DENSE] = features[:, SlotFeature.UNIT] = 0.6, 0.1
+    strength = np.zeros((1, len(LinkFeature)), np.float32)
+    strength[0, LinkFeature.STRENGTH] = 1
+    links = Links(np.array([1]), np.array([7]), np.array([LinkKind.SHARED]), strength, ("a",))
+    candidates = Candidates((1, 2), features, (None, None), np.zeros(2, np.bool_), links)
+    untrained, seen = TextController(HopConfig()), list[TrainingProgress]()
+    example = train.Example(candidates, np.array([0, 1], np.float32), 1.0)
+    trained = train.fit_hop(untrained, 1, [example], seen.append)
+    begun = softmax(untrained.logits(untrained.score(candidates, 1)))[1]
+    assert seen[1].loss == pytest.approx(-np.log(begun), rel=1e-4)
+    assert softmax(trained.logits(trained.score(candidates, 1)))[1] > 0.9 > begun
+    np.testing.assert_array_equal(
+        trained.score(candidates, 0).total(), untrained.score(candidates, 0).total()
+    )
 
 
 def test_a_controller_learns_to_follow_names_that_are_no_titles(

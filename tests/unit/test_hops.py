@@ -20,10 +20,9 @@ from memnet.documents.candidates import (
     SlotFeature,
     find_links,
 )
-from memnet.documents.controller import TextController
+from memnet.documents.controller import HOP_PREFIXES, TextController, hop_scores
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.question import Question
-from memnet.documents.training.train import LinkTensors, TextLearner
 from tests import oracle
 
 KEY, SHARED, BACK = LinkKind
@@ -113,14 +112,15 @@ def _features(
     return np.array([[row.get(column.name, 0.0) for column in columns] for row in rows], np.float32)
 
 
-def _learner(seed: int) -> TextLearner:
+def _drawn(seed: int) -> TextController:
     """One whose weights are drawn, as if it had learned something."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        learner = TextLearner(HopConfig())
-        for parameter in learner.parameters():
-            torch.nn.init.normal_(parameter, std=0.4)
-    return learner
+    drawn = np.random.default_rng(seed)
+    arrays = {
+        name: np.asarray(drawn.standard_normal(array.shape) * 0.4, np.float32)
+        for name, array in TextController(HopConfig()).arrays().items()
+    }
+    scales = {name: abs(array) + 0.5 for name, array in arrays.items() if name.endswith("scale")}
+    return TextController(HopConfig(), arrays | scales)
 
 
 def _candidates() -> Candidates:
@@ -180,13 +180,12 @@ def test_the_last_attention_mixes_in_that_by_similarity_where_units_have_keys() 
 
 
 def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
-    learner, config = _learner(3), HopConfig()
-    controller = learner.controller()
-    candidates = _candidates()
+    controller, candidates = _drawn(3), _candidates()
     for number in range(2):
         scores = controller.score(candidates, number)
-        known = TextController(config).score(candidates, number).total().tolist()
-        expected = [oracle.passage_score(learner, candidates, place, number) for place in (0, 1)]
+        known = TextController(HopConfig()).score(candidates, number).total().tolist()
+        arrays = controller.arrays()
+        expected = [oracle.passage_score(arrays, candidates, place, number) for place in (0, 1)]
         moved = max(known[:2]) - max(expected)
         assert scores.total().tolist() == pytest.approx(
             [expected[0] + moved, expected[1] + moved, known[2]], abs=1e-5
@@ -201,8 +200,9 @@ def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
     st.lists(st.sampled_from([KEY, SHARED, BACK]), max_size=30),
     st.integers(1, 12),
 )
-def test_a_controller_scores_as_its_learner_does(seed: int, kinds: list[int], slots: int) -> None:
-    """The arithmetic stands twice: in NumPy, which answers need, and in torch, for gradients."""
+def test_a_controller_scores_by_plain_loops_and_alike_with_tensors(
+    seed: int, kinds: list[int], slots: int
+) -> None:
     drawn = np.random.default_rng(seed)
     links = Links(
         candidate=drawn.integers(0, slots, len(kinds)),
@@ -219,32 +219,26 @@ def test_a_controller_scores_as_its_learner_does(seed: int, kinds: list[int], sl
         is_fact=np.zeros(slots, np.bool_),
         links=links,
     )
-    learner = _learner(seed)
-    others = 2 * drawn.standard_normal((40, len(SlotFeature)), np.float32)
-    learner.later.correction.fit_scale(torch.from_numpy(others))
-    given_links = LinkTensors(*map(torch.from_numpy, (links.candidate, links.kind, links.features)))
-    for hop, scorer in enumerate((learner.first, learner.later)):
-        found = learner.controller().score(candidates, hop).total()
-        with torch.no_grad():
-            expected = scorer(torch.from_numpy(features), given_links)
-        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
-
-
-def test_a_learner_starts_as_the_untrained_controller_scores() -> None:
-    learned, known = TextLearner(HopConfig()).controller(), TextController(HopConfig())
-    assert {name: array.shape for name, array in learned.arrays().items()} == {
-        name: array.shape for name, array in known.arrays().items()
-    }
-    for hop in range(2):
-        np.testing.assert_allclose(
-            learned.score(_candidates(), hop).total(),
-            known.score(_candidates(), hop).total(),
-            atol=1e-6,
-        )
+    controller = _drawn(seed)
+    arrays = controller.arrays()
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    candidate, kind, given_features = map(
+        torch.from_numpy, (links.candidate, links.kind, links.features)
+    )
+    of_tensors = replace(links, candidate=candidate, kind=kind, features=given_features)
+    for hop, prefix in enumerate(HOP_PREFIXES):
+        scores = controller.score(candidates, hop)
+        expected = [oracle.passage_score(arrays, candidates, k, hop) for k in range(slots)]
+        np.testing.assert_allclose(scores.total(), expected, rtol=1e-4, atol=1e-4)
+        learned = hop_scores(tensors, prefix, torch.from_numpy(features), of_tensors).total()
+        np.testing.assert_allclose(learned, expected, rtol=1e-4, atol=1e-4)
+        linked = set(links.candidate.tolist()) if hop else set()
+        assert {k for k in range(slots) if scores.link[k] >= 0} == linked
+        assert all(links.candidate[link] == k for k, link in enumerate(scores.link) if link >= 0)
 
 
 def test_the_order_of_candidates_and_links_does_not_matter() -> None:
-    controller = _learner(5).controller()
+    controller = _drawn(5)
     one = _candidates()
     slots, links = np.array([2, 0, 1]), np.array([4, 2, 0, 3, 1])
     place = np.argsort(slots)

@@ -4,7 +4,7 @@ import gzip
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -14,19 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
-from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
+from memnet.documents.candidates import Candidates, Links
 from memnet.documents.controller import (
-    HIDDEN,
+    HOP_PREFIXES,
     KIND,
-    MIN_ATTENTION,
     TextController,
-    link_weights,
+    hop_scores,
     save_text_model,
-    slot_weights,
     text_model_of,
 )
 from memnet.documents.hops import HopRead, read_in_hops
@@ -76,7 +74,6 @@ def people_questions(
             store.close()
 
 
-_HOPS = 2
 # Wrong candidates of a question that are learned from: the likeliest, and some of the others.
 _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80
 _UPDATES = 120
@@ -85,112 +82,6 @@ _WEIGHT_DECAY = 0.1
 _GENERATED_QUESTIONS = 300  # Per kind, made from the documents if no others are given
 _HELD_OUT = 5  # One question in five is held out while the report's recall is measured
 _RECALL_AT = 5
-
-
-class LinkTensors(NamedTuple):
-    """Links of some questions' candidates. E = links."""
-
-    candidate: Tensor  # [E] int64: index among the candidates
-    kind: Tensor  # [E] int64: a ``LinkKind``
-    features: Tensor  # [E, G] float32: see ``LinkFeature``
-
-
-class TextLearner(nn.Module):
-    """The arithmetic of a ``TextController`` in torch; it starts as the untrained one."""
-
-    def __init__(self, config: HopConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.first = HopScorer(config, linked=False)
-        self.later = HopScorer(config, linked=True)
-
-    def controller(self) -> TextController:
-        """The controller of the present weights."""
-        weights = {name: tensor.numpy().copy() for name, tensor in self.state_dict().items()}
-        return TextController(self.config, weights)
-
-
-class HopScorer(nn.Module):
-    """The weights of one hop. K = candidates, E = links, F and G = features of each."""
-
-    def __init__(self, config: HopConfig, linked: bool) -> None:
-        super().__init__()
-        self.weights = nn.Parameter(torch.tensor(slot_weights(config)))
-        self.correction = Corrector(len(SlotFeature), unscaled=len(LinkKind) + 1 if linked else 0)
-        self.links = LinkScorer(config) if linked else None
-
-    def forward(self, features: Tensor, links: LinkTensors) -> Tensor:
-        """Scores [K] float32, in the unit of a cosine, of candidates [K, F] with links to them."""
-        scores = (features * self.weights).sum(dim=1)
-        linked = features[:, :0]
-        if self.links is not None:
-            worth, linked = self.links(links, len(features))
-            scores = scores + worth
-        total: Tensor = scores + self.correction(features, linked)
-        return total
-
-
-class LinkScorer(nn.Module):
-    """How far each link is to be followed, and what that is worth."""
-
-    def __init__(self, config: HopConfig) -> None:
-        super().__init__()
-        self.weights = nn.Parameter(torch.tensor(link_weights(config)))
-        # Of the attention to senders: 1 leaves it as it is, at 0 all senders count equally
-        self.sharpness = nn.Parameter(torch.ones(()))
-        self.gate = Corrector(len(LinkFeature))
-
-    def forward(self, links: LinkTensors, candidates: int) -> tuple[Tensor, Tensor]:
-        """Follow the links of a hop to K candidates.
-
-        Returns what the links to each are worth [K]; the strength of the strongest of each kind
-        and, as a logarithm, the sum of all [K, 4].
-        """
-        attended = links.features[:, LinkFeature.STRENGTH].clamp(min=MIN_ATTENTION)
-        attention = attended ** self.sharpness.clamp(min=0.0)
-        strength = 2 * torch.sigmoid(self.gate(links.features)) * attention
-        kinds = [
-            _strongest(strength, links.candidate, links.kind == kind, candidates)
-            for kind in LinkKind
-        ]
-        strongest = torch.stack(kinds, dim=1)
-        total = torch.zeros(candidates).index_add(0, links.candidate, strength).log1p()
-        linked = torch.cat((strongest, total[:, None]), dim=1)
-        return (strongest * self.weights).sum(dim=1), linked
-
-
-class Corrector(nn.Module):
-    """Features [N, F] float32, brought to one scale, to a number [N] that starts at zero."""
-
-    shift: Tensor
-    scale: Tensor
-
-    def __init__(self, features: int, unscaled: int = 0) -> None:
-        super().__init__()
-        self.register_buffer("shift", torch.zeros(features))
-        self.register_buffer("scale", torch.ones(features))
-        self.hidden = nn.Linear(features + unscaled, HIDDEN)
-        self.output = nn.Linear(HIDDEN, 1)
-        nn.init.zeros_(self.output.weight)
-        nn.init.zeros_(self.output.bias)
-
-    def forward(self, features: Tensor, *unscaled: Tensor) -> Tensor:
-        """The number [N] of features [N, F] and of further columns [N, ...], taken as they are."""
-        inputs = torch.cat(((features - self.shift) / self.scale, *unscaled), dim=1)
-        output: Tensor = self.output(nn.functional.gelu(self.hidden(inputs)))
-        return output[:, 0]
-
-    def fit_scale(self, features: Tensor) -> None:
-        """Bring features [N, F] like these to mean 0 and deviation 1; fewer than two stay as is."""
-        if len(features) < 2:
-            return
-        self.shift = features.mean(dim=0)
-        self.scale = features.std(dim=0) + 1e-3
-
-
-def _strongest(strength: Tensor, candidate: Tensor, chosen: Tensor, candidates: int) -> Tensor:
-    values = torch.zeros(candidates)
-    return values.scatter_reduce(0, candidate[chosen], strength[chosen], "amax")
 
 
 class TextReport(NamedTuple):
@@ -211,7 +102,7 @@ class TextReport(NamedTuple):
     """Whether the store uses the trained model: only if it finds more. Else it is set aside."""
 
 
-class _Example(NamedTuple):
+class Example(NamedTuple):
     """One question at one hop. K = candidates."""
 
     candidates: Candidates
@@ -325,36 +216,36 @@ class _Trainer:
     def fit(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on the hop before it."""
         with using_threads(1), seeded(self.seed):
-            learner = TextLearner(self.memory.config.hop)
-            for hop in range(_HOPS):
+            controller = TextController(self.memory.config.hop)
+            for hop in range(len(HOP_PREFIXES)):
                 self.on_stage(f"hop {hop + 1} of {len(questions)} questions")
-                controller = learner.controller()
                 sampled = [
                     _sample(controller, example, hop, self.seed)
                     for example in self._examples(controller, questions, hop)
                 ]
-                scorer = learner.later if hop else learner.first
-                _fit(scorer, sampled, self.memory.config.hop, self.on_progress)
-        return learner.controller()
+                controller = fit_hop(controller, hop, sampled, self.on_progress)
+        return controller
 
     def recall(
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
         recalls: list[float] = []
         for asked, _ in counted(questions, "questions held out", self.on_progress):
-            slots = self.memory.store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
+            slots = self.memory.store.fetch(
+                self._last_read(controller, asked.question, len(HOP_PREFIXES)).ids
+            )
             recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(recalls) / len(recalls)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
-    ) -> Iterable[_Example]:
+    ) -> Iterable[Example]:
         for asked, weight in counted(questions, f"searching, hop {hop + 1}", self.on_progress):
             candidates = self._last_read(controller, asked.question, hop + 1).candidates
             slots = self.memory.store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
-                yield _Example(candidates, right, weight)
+                yield Example(candidates, right, weight)
 
     def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
         with self.memory.store.reading():
@@ -364,7 +255,7 @@ class _Trainer:
             return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
 
 
-def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
+def _sample(controller: TextController, example: Example, hop: int, seed: int) -> Example:
     """The right candidates, the likeliest of the wrong ones and some of the others."""
     candidates = example.candidates
     scores = controller.score(candidates, hop).total()
@@ -394,39 +285,43 @@ def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
     )  # fmt: skip
 
 
-def _fit(
-    scorer: HopScorer, examples: Sequence[_Example], config: HopConfig, on_progress: OnProgress
-) -> None:
-    """Train a hop on all questions at once, by the cross-entropy of attention and right slots."""
+def fit_hop(
+    controller: TextController, hop: int, examples: Sequence[Example], on_progress: OnProgress
+) -> TextController:
+    """A controller with one hop trained on all questions at once.
+
+    The loss is the cross-entropy of attention and right slots.
+    """
     sizes = torch.tensor([len(example.right) for example in examples])
     starts = (sizes.cumsum(dim=0) - sizes).tolist()
     features = _joined([example.candidates.features for example in examples])
     found = [example.candidates.links for example in examples]
-    links = LinkTensors(
+    links = Links(
         _joined([one.candidate + start for one, start in zip(found, starts, strict=True)]),
+        np.concatenate([one.sender for one in found]),
         _joined([one.kind for one in found]),
         _joined([one.features for one in found]),
+        (),
     )
     question = torch.repeat_interleave(torch.arange(len(examples)), sizes)
     right = _joined([example.right / example.right.sum() for example in examples])
     weight = torch.tensor([example.weight for example in examples])
     weight = weight / weight.sum()
-    scorer.correction.fit_scale(features)
-    if scorer.links is not None:
-        scorer.links.gate.fit_scale(links.features)
-    optimizer = torch.optim.AdamW(
-        scorer.parameters(), lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY
-    )
+    prefix = HOP_PREFIXES[hop]
+    weights = _begun(controller, prefix, {"correction": features, "links.gate": links.features})
+    learned = [tensor for tensor in weights.values() if tensor.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
     lowest = torch.full((len(examples),), -torch.inf)
     on_progress(TrainingProgress("training", 0, 0.0))
     for update in range(1, _UPDATES + 1):
-        logits = scorer(features, links) / config.temperature
+        scores = hop_scores(weights, prefix, features, links)
+        logits: Any = scores.total() / controller.config.temperature
         highest = lowest.scatter_reduce(0, question, logits.detach(), "amax")
-        weights = torch.exp(logits - highest[question])
-        sums = torch.zeros(len(examples)).index_add(0, question, weights)
-        log_weights = logits - highest[question] - sums.log()[question]
-        loss = -(log_weights * right * weight[question]).sum()
+        attention = torch.exp(logits - highest[question])
+        sums = torch.zeros(len(examples)).index_add(0, question, attention)
+        log_attention = logits - highest[question] - sums.log()[question]
+        loss = -(log_attention * right * weight[question]).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -436,6 +331,36 @@ def _fit(
                 "training", update * len(examples), update / _UPDATES, float(loss.detach())
             )
         )
+    trained = {name: tensor.detach().numpy() for name, tensor in weights.items()}
+    return TextController(controller.config, controller.arrays() | trained)
+
+
+def _begun(
+    controller: TextController, prefix: str, inputs: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """The weights of a hop as its training begins: all but shift and scale have gradients.
+
+    Corrections bring ``inputs`` like these to mean 0 and deviation 1, fewer than two excepted, and
+    their hidden layers are drawn as those of ``torch.nn.Linear``.
+    """
+    own = {
+        name: torch.from_numpy(array.copy())
+        for name, array in controller.arrays().items()
+        if name.startswith(prefix)
+    }
+    for part, given in inputs.items():
+        name = f"{prefix}{part}."
+        if f"{name}scale" not in own:
+            continue
+        if len(given) > 1:
+            own[f"{name}shift"] = given.mean(dim=0)
+            own[f"{name}scale"] = given.std(dim=0) + 1e-3
+        bound = own[f"{name}hidden.weight"].shape[1] ** -0.5
+        for kind in ("weight", "bias"):
+            own[f"{name}hidden.{kind}"].uniform_(-bound, bound)
+    for name, tensor in own.items():
+        tensor.requires_grad_(not name.endswith(("shift", "scale")))
+    return own
 
 
 def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
