@@ -45,6 +45,13 @@ _PROPERTIES = {
     **{same: same for same in "title subject description category language".split()},
     **{same: same for same in "keywords created modified".split()},
 }
+# The same of OpenDocument; its "creator" is the last author, "keyword" comes once for each.
+_OPEN_DOCUMENT = {
+    **{same: same for same in "title subject description language".split()},
+    "initial-creator": "author",
+    "creation-date": "created",
+    "date": "modified",
+}
 
 
 class Package:
@@ -179,6 +186,20 @@ class OfficePackage(Package):
             if name and text:
                 found[name] = keyword_list(text) if name == "keywords" else text
         return found
+
+
+def open_document_properties(root: Element | None) -> dict[str, Any]:
+    """Title, author, dates and so on of a document of OpenDocument, by the root that holds them."""
+    found: dict[str, Any] = {}
+    for element in children(child(root, "meta")):
+        tag, text = local(element), one_line(element.text or "")
+        if tag == "keyword":
+            found["keywords"] = list(dict.fromkeys(found.get("keywords", []) + keyword_list(text)))
+        elif text and (name := _OPEN_DOCUMENT.get(tag)):
+            found[name] = text
+        elif text and tag == "creator":
+            found.setdefault("author", text)
+    return {name: value for name, value in found.items() if value}
 
 
 def check_not_encrypted(data: bytes) -> None:

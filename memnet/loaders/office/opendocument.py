@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from memnet.errors import InputError, Problem
@@ -19,19 +18,12 @@ from memnet.loaders.package import (
     child,
     children,
     integer,
-    keyword_list,
     local,
+    open_document_properties,
     parse_xml,
 )
 from memnet.loaders.web import html
 
-# Elements of the metadata: keys of a document's metadata.
-_METADATA = {
-    **{same: same for same in ("title", "subject", "description", "language")},
-    "initial-creator": "author",
-    "creation-date": "created",
-    "date": "modified",
-}
 # Elements whose texts stand where they stand; a table of contents is not among them.
 _CONTAINERS = frozenset(
     "section frame text-box custom-shape rect ellipse circle line connector polygon polyline path "
@@ -51,7 +43,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     content, styles, meta = _parts(file.data)
     body = child(content, "body")
     builder = DocumentBuilder()
-    metadata = _metadata(meta)
+    metadata = open_document_properties(meta)
     title = metadata.pop("title", "")
     writer = _Writer(styles, content)
 
@@ -102,24 +94,6 @@ def _parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
             raise InputError(PROTECTED)
     root = parse_xml(content, "content.xml")
     return root, package.xml_if_sound("styles.xml"), package.xml_if_sound("meta.xml")
-
-
-def _metadata(root: Element | None) -> dict[str, Any]:
-    """The title, author, dates and so on, those that are there."""
-    found: dict[str, Any] = {}
-    keywords: list[str] = []
-    for element in children(child(root, "meta")):
-        text = one_line(element.text or "")
-        name = _METADATA.get(local(element))
-        if name and text:
-            found[name] = text
-        elif local(element) == "keyword":
-            keywords += keyword_list(text)
-        elif local(element) == "creator" and text:
-            found.setdefault("author", text)
-    if keywords:
-        found["keywords"] = list(dict.fromkeys(keywords))
-    return found
 
 
 def _slide(writer: "_Writer", page: Element) -> tuple[str, str]:

@@ -26,18 +26,17 @@ from python_calamine import (
 )
 
 from memnet.errors import InputError, Problem, first_line
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.package import (
     PROTECTED,
     OfficePackage,
-    Package,
     attribute,
     check_not_encrypted,
     child,
     children,
     integer,
-    local,
+    open_document_properties,
 )
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 
@@ -170,13 +169,6 @@ def _section(tokens: list[re.Match[str]]) -> _Section | None:
 Result = TypeVar("Result")
 
 _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
-# Elements of OpenDocument's metadata: keys of a document's.
-_METADATA = {name: name for name in ("title", "subject", "description", "language")} | {
-    "initial-creator": "author",
-    "creator": "author",
-    "creation-date": "created",
-    "date": "modified",
-}
 # The start of a cell of .xlsx with its place and its style; a whole tree of it would be too large.
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c\s[^<>]*>")
 _PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Z]{1,3})(\d{1,7})["']""")
@@ -300,7 +292,8 @@ def _workbook(data: bytes) -> tuple[bytes, dict[str, Any], _Formats]:
     if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
         raise InputError(PROTECTED)
     content = package.read("content.xml") or b""
-    return _packed(content), _open_document_metadata(package), _Formats()
+    metadata = open_document_properties(package.xml_if_sound("meta.xml"))
+    return _packed(content), metadata, _Formats()
 
 
 def _packed(content: bytes) -> bytes:
@@ -314,16 +307,6 @@ def _packed(content: bytes) -> bytes:
         archive.writestr("META-INF/manifest.xml", "<manifest:manifest/>")
         archive.writestr("content.xml", content)
     return packed.getvalue()
-
-
-def _open_document_metadata(package: Package) -> dict[str, Any]:
-    root = package.xml_if_sound("meta.xml")
-    found: dict[str, Any] = {}
-    for element in root.iter() if root is not None else ():
-        name, text = _METADATA.get(local(element)), one_line(element.text or "")
-        if name and text:
-            found.setdefault(name, text)
-    return found
 
 
 def _rows(

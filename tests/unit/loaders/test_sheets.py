@@ -316,7 +316,7 @@ def test_open_document_sheets() -> None:
     flat += f"{body}</table:table></office:spreadsheet></office:body></office:document>"
     assert read(sheets, flat.encode()).text == document.text
     author = "<meta:initial-creator>Ann</meta:initial-creator>"
-    meta = f"<m {SPACES}><dc:title>Plans</dc:title>{author}</m>"
+    meta = f'<d {SPACES}><m:meta xmlns:m="office"><dc:title>Plans</dc:title>{author}</m:meta></d>'
     named = read(sheets, ods(body, **{"meta.xml": meta}))
     assert (named.title, named.metadata) == ("Plans", {"author": "Ann"})
 
