@@ -117,7 +117,7 @@ def resolve(
     merged = [effect for effect in effects if effect.label == Label.MERGE]
     if new.act == "forget":
         return Resolution(tuple(merged), None, added=False)
-    later = [effect for effect in effects if backdated and _is_later(effect.told, new)]
+    later = [effect for effect in effects if _is_later(effect.told, new, backdated)]
     bounds = [
         effect
         for effect in later
@@ -194,9 +194,13 @@ def reason_to_add(new: Told, earlier: Sequence[Told]) -> str:
     return "Nothing was told about its subject before."
 
 
-def _is_later(one: Told, new: Told) -> bool:
-    """Whether a statement was told later than a new one, which is a late entry, and of later."""
-    return one.told > new.told and one.valid_from > new.valid_from
+def _is_later(one: Told, new: Told, backdated: bool) -> bool:
+    """Whether a statement is of later than a new one, which is a late entry.
+
+    The new one is told as of an earlier time, or both say since when they hold.
+    """
+    dated = one.valid_from < one.told and new.valid_from < new.told
+    return one.valid_from > new.valid_from and (dated or (backdated and one.told > new.told))
 
 
 def _leaves_plan(effect: Effect, new: Told) -> bool:

@@ -14,13 +14,14 @@ from memnet.statements.loading import LazyStatementReader
 from memnet.statements.protocol import ParsedStatement, StatementParser, predicate_of
 from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.relations import (
+    OPEN_ASPECTS,
     Relation,
     is_plain_name,
     relation_of,
     split_predicate,
     starts_relation,
 )
-from memnet.statements.times import limits_of
+from memnet.statements.times import day_of_change, limits_of
 from memnet.storage import Told
 from memnet.text.dates import local_time
 from memnet.text.english import listed, sentences
@@ -125,6 +126,8 @@ class RuleParser:
                 statement = parse_sentence(clause, start + first, topic, subject)
                 # What "used to be" is over by the time of the telling.
                 begin, until = (None, at) if is_over(statement) else limits_of(clause, at)
+                if begin is until is None and has_one_value(statement):
+                    begin = day_of_change(clause, at)
                 parsed.append(replace(statement, valid_from=begin, valid_until=until))
                 if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
                     topic = parsed[-1].subject
@@ -215,6 +218,12 @@ def is_over(parsed: ParsedStatement | Told) -> bool:
     """Whether a statement says only what its subject used to be or do."""
     over = parsed.act == "end" and parsed.certainty == "was"
     return over and bool(parsed.subject) and _GOES_ON.search(parsed.text) is None
+
+
+def has_one_value(parsed: ParsedStatement) -> bool:
+    """Whether rules know that its subject has one such value at a time: a home, a spouse."""
+    relation = relation_of(predicate_of(parsed.relation, parsed.values), parsed.subject)
+    return parsed.polarity and not relation.ends and bool(relation.aspects - OPEN_ASPECTS)
 
 
 def aliases_of(subject: str) -> tuple[str, ...]:
@@ -322,7 +331,9 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> 
         # "move on 1 July" may be a plan that no word tells from a fact.
         if parsed.certainty != "is" or not times_in(text, local_time(at).date()):
             return parsed
-        return replace(parsed, certainty=network.write(text, ()).tagged.certainty)
+        tagged = network.write(text, ()).tagged
+        is_done = tagged.certainty == "planned" and day_of_change(text, at) is not None
+        return replace(parsed, certainty="is" if is_done else tagged.certainty)
     tagged = network.write(text, ()).tagged
     span = _subject(text, tagged)
     subject = text[span[0] : span[1]] if span else ""

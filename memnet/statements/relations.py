@@ -8,6 +8,7 @@ covers is only ever added.
 import re
 from typing import NamedTuple
 
+from memnet.text.dates import MONTH_NAMES
 from memnet.text.english import word_lists
 from memnet.text.names import normalise
 
@@ -82,6 +83,11 @@ _VALUE_END = re.compile(
     r"until|when|while|where|who|which)\b|\s*+\()|[,;:.!?](?=\s|$)",
     re.IGNORECASE,
 )
+_DATE = re.compile(
+    r"(?<!\s)\s++(?:on|in) (?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?)?"
+    rf"(?:{'|'.join(MONTH_NAMES)}|\d{{4}})\b",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
 # Roles that one may have towards several, and comparisons.
 _SHARED = re.compile(
@@ -131,7 +137,8 @@ def split_predicate(predicate: str) -> tuple[str, tuple[str, ...]]:
             break
     else:
         relation, _, rest = predicate.partition(" ")
-    end = _VALUE_END.search(rest)
+    ends = [found for one in (_VALUE_END, _DATE) if (found := one.search(rest))]
+    end = min(ends, key=lambda found: found.start(), default=None)
     if end is None or not end.start() or not rest[end.start()].isspace():
         return relation, (rest,) if rest else ()
     return relation, (rest[: end.start()], rest[end.start() :].strip())

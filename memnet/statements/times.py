@@ -176,6 +176,27 @@ def limits_of(sentence: str, told: float) -> Limits:
     return Limits(begin, end)
 
 
+def day_of_change(sentence: str, told: float) -> float | None:
+    """The start of the day on which something in the past came about, if it says one such day.
+
+    "Ann moved to Kestle on 3 May 2023", told at a time later than that, in seconds since the epoch.
+    """
+    day = local_time(told).date()
+    times = times_in(sentence, day)
+    dated = len(times) == 1 and times[0].role == "at" and not times[0].relative
+    if (
+        not dated
+        or times[0].days.last >= day
+        or Clauses(sentence).tense_at(0) >= 0
+        or _has_clauses(sentence, times)
+    ):
+        return None
+    try:
+        return max(0.0, start_of(times[0].days.first))
+    except (OverflowError, ValueError, OSError):  # at the ends of the calendar
+        return None
+
+
 def _has_clauses(sentence: str, times: list[TimeSpan]) -> bool:
     """Whether a sentence says more than one thing, its times left out."""
     for place in reversed(times):

@@ -182,6 +182,41 @@ def test_the_order_of_telling_does_not_matter(
         assert engine.verify().problems == ()
 
 
+@given(st.permutations([(2, "Paris"), (5, "Rome"), (7, "Oslo")]))
+def test_moves_that_say_their_day_may_be_told_in_any_order(
+    tmp_path_factory: pytest.TempPathFactory, told: list[tuple[int, str]]
+) -> None:
+    with engine_at(tmp_path_factory.mktemp("dated") / "store") as engine:
+        for day, place in told:
+            engine.tell(f"Ann moved to {place} on {day} January 2021.")
+        for day, place in ((1, None), (3, "Paris"), (6, "Rome"), (20, "Oslo")):
+            scope = Scope(as_of=datetime(2021, 1, day, 12).timestamp())
+            found = [slot.text for slot in engine.store.last_passages(9, scope)]
+            assert [text.split()[3] for text in found] == [place] * (place is not None)
+        assert {one.values for one in engine.history()} == {
+            (place, f"on {day} January 2021") for day, place in told
+        }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann moves to Paris on 3 January 2021.",  # no tense of the past
+        "Ann moved to Paris on Monday.",  # which day that is depends on the telling
+        "Ann did not move to Paris on 3 January 2021.",
+        "Ann painted the boat on 3 January 2021.",  # excludes nothing that came before
+        "Ann moved to Paris, and on 3 January 2021 the boat was sold.",
+        "Ann moved to Paris on 3 January 2999.",
+    ],
+)
+def test_other_days_in_a_sentence_are_not_when_it_begins_to_hold(
+    toy_engine: Engine, text: str
+) -> None:
+    before = time.time()
+    toy_engine.tell(text)
+    assert all(one.valid_from >= before for one in toy_engine.history())
+
+
 def test_a_correction_never_held_and_the_new_value_always_did(tmp_path: Path) -> None:
     with engine_at(tmp_path / "store", judge=Says(Label.CORRECT)) as engine:
         told = ("2026-01-01", "The dentist is at 3."), ("2026-01-02", "No wait, it's 3:30.")
