@@ -79,6 +79,7 @@ def connect(program: str, remove: bool, yes: bool, store: StorePlace | None) -> 
     new = next(filter(fits, undone), None)
     if new is None:
         raise InputError(f"{file} can't be changed without touching more; edit it by hand")
+    click.echo(f"{file}:")
     for sign, shown in (("-", old), ("+", split(new)[0])):
         if shown is not None:
             click.echo(hide_passwords(f"{sign} {'.'.join(keys)}: {json.dumps(shown)}"))

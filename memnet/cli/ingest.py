@@ -15,6 +15,7 @@ import click
 
 from memnet.cli import options
 from memnet.cli.output import (
+    count_slots,
     is_quiet,
     is_verbose,
     print_result,
@@ -244,7 +245,7 @@ def _show_report(report: "IngestReport", reporter: _ProblemReporter) -> None:
     click.echo(
         f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {evicted}{report.skipped:,} skipped in "
-        f"{report.seconds:.1f} s; {report.slots:,} slots in the memory."
+        f"{report.seconds:.1f} s; {count_slots(report.slots)} in the memory."
     )
     if report.skipped:
         hint = "" if is_verbose() else "; 'memnet -v ingest' names each"
@@ -261,7 +262,7 @@ def _show_update(report: "WatchReport") -> None:
     more = len(report.paths) - len(names)
     listed = ", ".join(names) + (f" and {more:,} more" if more else "")
     done = f"{done.removeprefix('1 ')} " if len(report.paths) == 1 else f"{done}: "
-    click.echo(f"{done}{listed}; {report.slots:,} slots in the memory.")
+    click.echo(f"{done}{listed}; {count_slots(report.slots)} in the memory.")
 
 
 def _counted(kinds: Mapping[str, int], most: int | None = None) -> str:

@@ -86,6 +86,11 @@ def shorten(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
+def count_slots(number: int) -> str:
+    """A number of slots as people write it: "1,200 slots"."""
+    return f"{number:,} slot{'s' * (number != 1)}"
+
+
 def collapse_spaces(text: str) -> str:
     """A part of a text in one line, with a space where white space stands, also at its ends."""
     return one_line(re.sub(r"\s+", " ", text), None)

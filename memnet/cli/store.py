@@ -10,7 +10,7 @@ import click
 
 from memnet.cli import options
 from memnet.cli.options import store_path
-from memnet.cli.output import source_name, text_line
+from memnet.cli.output import count_slots, source_name, text_line
 from memnet.errors import InputError, MemnetError, one_line
 from memnet.storage.place import StorePlace, place_name
 
@@ -106,7 +106,7 @@ def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace
             name for given in source_ids for name in _sources_of(engine, given, kept_apart)
         )
         slots = engine.forget(*names, namespace=kept_apart)
-    click.echo(f"{len(names)} forgotten, {slots} slots removed.")
+    click.echo(f"{len(names)} forgotten, {count_slots(slots)} removed.")
 
 
 def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
@@ -163,7 +163,7 @@ def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
         )
     with options.open_engine(store) as engine:
         slots = engine.export_bundle(bundle)
-    click.echo(f"{slots} slots exported to {bundle}.")
+    click.echo(f"{count_slots(slots)} exported to {bundle}.")
 
 
 @click.command("import")
@@ -205,7 +205,7 @@ def copy(source: StorePlace, target: StorePlace) -> None:
     from memnet.storage import copy_store
 
     slots = copy_store(source, target)
-    click.echo(f"{slots} slots copied from {place_name(source)} to {place_name(target)}.")
+    click.echo(f"{count_slots(slots)} copied from {place_name(source)} to {place_name(target)}.")
 
 
 @click.group(invoke_without_command=True)

@@ -40,6 +40,8 @@ from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
 
+# Kinds of answers that, if something is added to their quotations, are counted or computed.
+_OF_RECORDS = ("table", "list", "yes", "no")
 # Share of the most attention that the passage of an answer must have to be the first evidence.
 # Readers find spans that look like answers in many passages; on 300 questions about five manuals
 # the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
@@ -118,9 +120,11 @@ class TextAnswers:
         promised = prediction.promised
         verdict = prediction.kind in ("yes", "no")
         kind = "statement" if verdict and not promised else prediction.kind
+        # Nothing but the records has to do with what is counted.
+        others = [] if prediction.added and prediction.kind in _OF_RECORDS else ranked
         if day is not None:
             prediction = prediction._replace(added=f"{day}. ", short=day)
-        evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
+        evidence = rank_evidence(others, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
         evidence = evidence[:top_k]

@@ -125,7 +125,9 @@ _INCLUDED = ("since", "at least", "until", "till", "at most", "up to")
 _MONTH_OR_YEAR = re.compile(rf"(?:{MONTH} )?(?P<year>(?:1[5-9]|20)\d\d)", re.IGNORECASE)
 _STOPS = STOP_WORDS.difference("how not when where why".split()) | listed("of records")
 _PEOPLE = {**dict.fromkeys(("from", "author", "creator", "sender"), "by"), "cc": "to"}
-_CLASSES = ("type", "kind", "category", "tags", "folder", "format")
+_CLASSES = ("type", "kind", "category", "folder", "format", "tags")
+# "How many hens do we have?" counts no notes that have "hens" as a tag.
+_OWNED = re.compile(r" (?:do|does|did) \w{1,20} (?:have|own|keep|need|get)", re.IGNORECASE)
 _AMOUNTS = listed("amounts")
 _MAIL, _NOTES = ("email", "mail", "message"), ("", "md", "markdown", "txt", "rst", "org")
 
@@ -141,7 +143,8 @@ def list_all(question: Question) -> Prediction | None:
     asked = _FORM.fullmatch(" ".join(question.text.split()).rstrip(" ?!."))
     if asked is None or question.scope.where:
         return None
-    found = every = [*_records(question, "".join(_words(asked["noun"].replace("-", ""))))]
+    noun, owned = "".join(_words(asked["noun"].replace("-", ""))), _OWNED.match(asked["rest"])
+    found = every = [*_records(question, noun, _CLASSES[:-1] if owned else _CLASSES)]
     store, rest, where, saying = question.store, f"{asked['before']}{asked['rest']}", "", {}
     if found and (said := _MENTIONS.search(rest)):
         rest, phrase = rest[: said.start()], said[1] or said[2]
@@ -170,8 +173,8 @@ def list_all(question: Question) -> Prediction | None:
     return Prediction(answers, support, "list", short=short, added=shown) if names else None
 
 
-def _records(question: Question, noun: str) -> Iterator[_Record]:
-    """All messages or else documents that a noun means."""
+def _records(question: Question, noun: str, kinds_of: Sequence[str]) -> Iterator[_Record]:
+    """All messages or else documents that a noun means, by some keys of their metadata."""
     store, messages = question.store, noun == "message" and question.has_messages
     ids = store.search_symbolic([MESSAGE], _MOST, question.scope)[MESSAGE] if messages else []
     for slot in store.fetch(ids):
@@ -189,7 +192,7 @@ def _records(question: Question, noun: str) -> Iterator[_Record]:
         own, chat = path.suffix[1:].casefold(), "participants" in values
         kinds = _MAIL if "to" in values else ("note",) if own in _NOTES and not chat else ()
         values["format"] = (own, "document", "source", "file", *kinds)
-        classes = {_words(value) for name in _CLASSES for value in values.get(name, ())}
+        classes = {_words(value) for name in kinds_of for value in values.get(name, ())}
         if (noun,) in classes and "speaker" not in values:
             yield _Record(one.title or path.name, values, (one.id, one.namespace))
 

@@ -53,7 +53,7 @@ _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
-_MAX_SHOWN = 300  # Characters of what was computed with the rows that are quoted for it
+_MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _MEASURED = re.compile(r"\b(?:how (?!many|much)(\w+)|(weighs?|temperature))\b", re.IGNORECASE)

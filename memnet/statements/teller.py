@@ -1,6 +1,7 @@
 """``tell``: sentences are parsed, judged against earlier statements and written in one commit."""
 
 import hashlib
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from memnet.types import Action, Decision
 # Sentences of a text that is judged while the writer's lock is held: to judge it before would read
 # all candidates twice.
 _JUDGED_AT_ONCE = 2
+_TITLE = 80  # Characters of the text that a list of sources shows
 _REPLACED = (Label.SUPERSEDE, Label.CORRECT)
 _MAX_TIME = 1e11  # Seconds since the epoch that a store takes
 
@@ -212,7 +214,10 @@ class TellTransaction(Telling):
             new = self.store.add_slots(self.message, self.namespace, [slot], self._encode)
             return new[0]
         self.source = self.source or self.store.statements.new_source()
-        source = NewSource(self.source, self.digest, [slot], self.namespace, "statement")
+        title = textwrap.shorten(self.text, _TITLE, placeholder="…")
+        source = NewSource(
+            self.source, self.digest, [slot], self.namespace, "statement", title=title
+        )
         return self.store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:

@@ -143,9 +143,9 @@ def carrying(answer: Answer) -> tuple[int, ...]:
 
 def certainty(answer: Answer) -> str:
     """The confidence as a number and, of an answer, in words; empty without one."""
-    known = answer.confidence
-    if known is None:
+    if answer.confidence is None:
         return ""
+    known = round(answer.confidence, 2)  # as it is shown beside the words
     words = "almost certain" if known >= 0.9 else "likely" if known >= 0.7 else "perhaps"
     return f"(confidence {known:.2f}{f', {words}' * (answer.shown == 'answer')})"
 

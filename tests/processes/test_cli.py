@@ -215,7 +215,7 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert "no source 'c' is stored in the default namespace" in refused
     assert "it is in namespace 'x': name that one" in refused
     gone = run("forget", "c", "--namespace", "x", store=store)
-    assert gone.stdout == "1 forgotten, 1 slots removed.\n"
+    assert gone.stdout == "1 forgotten, 1 slot removed.\n"
     answer = _result(run("ask", "Which lamp is electric?", "--json", store=store))
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 

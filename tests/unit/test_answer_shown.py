@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from memnet import Answer
+from memnet.text.citations import certainty
 from memnet.types import Quote
 
 
@@ -42,6 +43,14 @@ def test_what_is_no_answer_has_nothing_bold(fields: dict[str, Any]) -> None:
     shown = answer(**fields)._repr_html_()
     assert "<b>" not in shown
     assert ("does not hold the answer" in shown) == ("abstained" in fields)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.897, "0.90, almost certain"), (0.894, "0.89, likely"), (0.697, "0.70, likely")],
+)
+def test_the_words_fit_the_number_as_it_is_shown(confidence: float, words: str) -> None:
+    assert certainty(answer(confidence=confidence)) == f"(confidence {words})"
 
 
 def test_a_value_that_does_not_stand_in_the_text_comes_first() -> None:

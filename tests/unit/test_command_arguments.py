@@ -67,12 +67,12 @@ def test_a_folder_or_a_file_of_several_sources_is_forgotten_whole(typed: Typed) 
         return sorted(Path(one["id"]).name for one in found)
 
     # A source of that very id comes before a folder of that name.
-    assert typed("forget", "notes") == "1 forgotten, 1 slots removed.\n"
+    assert typed("forget", "notes") == "1 forgotten, 1 slot removed.\n"
     assert left() == ["a.md", "b.md", "c.md", "x"]
     assert "no source 'none' is stored" in typed("forget", "notes", "none", code=1)
     assert typed("forget", "notes/sub/", "notes/a.md", "notes") == "2 forgotten, 2 slots removed.\n"
     assert left() == ["c.md", "x"]
-    assert typed("forget", "tools.jsonl") == "1 forgotten, 1 slots removed.\n"
+    assert typed("forget", "tools.jsonl") == "1 forgotten, 1 slot removed.\n"
     assert "no source 'notes' is stored" in typed("forget", "notes", code=1)
     assert left() == ["c.md"]
 

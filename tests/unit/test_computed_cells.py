@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from memnet import Document
 from memnet.engine import Engine
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
@@ -259,9 +260,11 @@ def test_a_spreadsheet_is_compared_as_a_whole(toy_engine: Engine, tmp_path: obje
     with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
         file.write(f"Tower,Height (m)\n{rows}")
     toy_engine.ingest(path)
+    toy_engine.ingest(Document(id="note", text="The highest tower is painted white."))
     highest = max(range(1, 60), key=lambda number: number * 37 % 101)
     answer = toy_engine.ask("Which tower is the highest?")
     assert (answer.kind, answer.short) == ("table", f"Tower {highest}")
     assert answer.answer is not None
     assert ", the most of 59 rows." in answer.answer
     assert answer.evidence[0].place == f"line {highest + 1}"
+    assert {one.source for one in answer.evidence} == {path}

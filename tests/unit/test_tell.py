@@ -462,3 +462,13 @@ def test_usage_that_can_not_be_stored_is_kept(
     assert _usage(toy_engine)[slot] == pytest.approx(before + 0.75, abs=1e-3)
     usage.save()
     assert _usage(toy_engine)[slot] == pytest.approx(before + 0.75, abs=1e-3)
+
+
+def test_a_list_of_sources_shows_what_was_told(toy_engine: Engine) -> None:
+    toy_engine.tell("Ann moved  to\nParis.")
+    toy_engine.tell("Bo " + "very " * 40 + "tired.")
+    short, long = (one.title for one in toy_engine.sources())
+    assert short == "Ann moved to Paris."
+    assert long.startswith("Bo very very ")
+    assert long.endswith("…")
+    assert len(long) <= 80

@@ -26,8 +26,8 @@ function places(answer, item) {
 /** How sure an answer is: what its type, its colour and its words say. */
 function sureness(answer) {
   if (answer.shown !== "answer") return answer.shown;
-  const { confidence } = answer;
-  return confidence === null || confidence >= 0.9 ? "sure" : confidence >= 0.7 ? "likely" : "perhaps";
+  const percent = Math.round(100 * answer.confidence); // as it is shown beside the words
+  return answer.confidence === null || percent >= 90 ? "sure" : percent >= 70 ? "likely" : "perhaps";
 }
 
 function confidence(answer) {
