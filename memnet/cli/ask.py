@@ -116,7 +116,7 @@ def _note_empty(where: Mapping[str, Any], evidence: "Sequence[Evidence]") -> Non
     """Say what to look at if conditions leave nothing, as a misspelt key does."""
     if where and not evidence:
         show_note(
-            f"Note: nothing may fit --where {', '.join(where)}; 'memnet sources --json' shows the "
+            f"Note: no evidence fits --where {', '.join(where)}; 'memnet sources --json' shows the "
             "metadata of each document."
         )
 

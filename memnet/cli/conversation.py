@@ -107,7 +107,7 @@ class Conversation:
         answer, chosen = answer_after(question, before, self._ask)
         if chosen is not None:
             read_as = chosen.name if chosen.name not in chosen.pronoun else chosen.question
-            show_note(f'Note: "{chosen.pronoun}" is read as {read_as}.')
+            show_note(f'Note: "{chosen.pronoun}" is read as "{read_as}".')
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:

@@ -89,7 +89,7 @@ def test_a_conversation_says_what_it_takes_a_pronoun_for(
     assert capsys.readouterr().err == ""
     talk.answer("And where was he born?")
     printed = capsys.readouterr()
-    assert printed.err == 'Note: "he" is read as Tobias Wrennick.\n'
+    assert printed.err == 'Note: "he" is read as "Tobias Wrennick".\n'
     assert "Kestle" in printed.out.splitlines()[0]
     talk.answer("Who built the Orre Light?")
     assert capsys.readouterr().err == ""
