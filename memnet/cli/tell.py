@@ -49,12 +49,12 @@ def tell(
 
     A sentence is added, merged with one that says the same, or replaces one that is now out of
     date, which stays as history. "Ann left Paris" ends an earlier statement; "Forget that Ann lives
-    in Paris" deletes it.
+    in Paris" deletes it. What came about on a day that the sentence names holds from that day.
 
     \b
     Example:
       memnet tell "Ann moved to Paris."
-      memnet tell "Ann moved to Rome."
+      memnet tell "Ann moved to Rome on 3 May 2024."
       memnet tell "Ann moved to Oslo." --at 2025-03-01
     """
     with options.open_engine(store, create=True, tell={"capacity": capacity}) as engine:

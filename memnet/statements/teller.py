@@ -1,7 +1,6 @@
 """``tell``: sentences are parsed, judged against earlier statements and written in one commit."""
 
 import hashlib
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -214,7 +213,8 @@ class TellTransaction(Telling):
             new = self.store.add_slots(self.message, self.namespace, [slot], self._encode)
             return new[0]
         self.source = self.source or self.store.statements.new_source()
-        title = textwrap.shorten(self.text, _TITLE, placeholder="…")
+        title = " ".join(self.text.split())
+        title = title if len(title) <= _TITLE else f"{title[: _TITLE - 1]}…"
         source = NewSource(
             self.source, self.digest, [slot], self.namespace, "statement", title=title
         )

@@ -467,8 +467,8 @@ def test_usage_that_can_not_be_stored_is_kept(
 def test_a_list_of_sources_shows_what_was_told(toy_engine: Engine) -> None:
     toy_engine.tell("Ann moved  to\nParis.")
     toy_engine.tell("Bo " + "very " * 40 + "tired.")
-    short, long = (one.title for one in toy_engine.sources())
+    toy_engine.tell("安" * 100)  # no space to cut at
+    short, long, unspaced = (one.title for one in toy_engine.sources())
     assert short == "Ann moved to Paris."
-    assert long.startswith("Bo very very ")
-    assert long.endswith("…")
-    assert len(long) <= 80
+    assert long == ("Bo " + "very " * 40)[:79] + "…"
+    assert unspaced == "安" * 79 + "…"
