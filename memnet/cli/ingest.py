@@ -19,13 +19,13 @@ from memnet.cli.output import (
     is_quiet,
     is_verbose,
     print_result,
-    shorten,
     show_note,
     shows_bar,
     source_name,
 )
 from memnet.errors import InputError
 from memnet.loaders.formats import FORMATS, OCR_ADVICE, UNKNOWN, format_by_name, reads_pictures
+from memnet.text.english import shorten
 
 if TYPE_CHECKING:
     from memnet.errors import Problem

@@ -81,11 +81,6 @@ def source_name(source: str) -> str:
     return one_line(source)
 
 
-def shorten(text: str, max_length: int) -> str:
-    """The start of a text, with an ellipsis where it is cut."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
-
-
 def count_slots(number: int) -> str:
     """A number of slots as people write it: "1,200 slots"."""
     return f"{number:,} slot{'s' * (number != 1)}"

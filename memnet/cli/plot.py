@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memnet.cli.output import shorten, write_file
+from memnet.cli.output import write_file
 from memnet.errors import DependencyError, InputError, install
+from memnet.text.english import shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

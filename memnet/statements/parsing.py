@@ -126,7 +126,7 @@ class RuleParser:
                 statement = parse_sentence(clause, start + first, topic, subject)
                 # What "used to be" is over by the time of the telling.
                 begin, until = (None, at) if is_over(statement) else limits_of(clause, at)
-                if begin is until is None and has_one_value(statement):
+                if begin is None and until is None and has_one_value(statement):
                     begin = day_of_change(clause, at)
                 parsed.append(replace(statement, valid_from=begin, valid_until=until))
                 if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):

@@ -23,6 +23,7 @@ from memnet.statements.dry_run import LAST, CachedJudge, DryRun, Telling, neares
 from memnet.statements.parsing import is_question
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
 from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
+from memnet.text.english import shorten
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
 from memnet.types import Action, Decision
 
@@ -213,8 +214,7 @@ class TellTransaction(Telling):
             new = self.store.add_slots(self.message, self.namespace, [slot], self._encode)
             return new[0]
         self.source = self.source or self.store.statements.new_source()
-        title = " ".join(self.text.split())
-        title = title if len(title) <= _TITLE else f"{title[: _TITLE - 1]}…"
+        title = shorten(" ".join(self.text.split()), _TITLE)
         source = NewSource(
             self.source, self.digest, [slot], self.namespace, "statement", title=title
         )
