@@ -12,8 +12,7 @@ import click
 from memnet.cli.output import show_note, text_line
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
-from memnet.errors import MemnetError
-from memnet.text.english import shorten
+from memnet.errors import MemnetError, shorten
 from memnet.text.follow_ups import Asked, answer_after
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from memnet.cli.output import (
     shows_bar,
     source_name,
 )
-from memnet.errors import InputError
+from memnet.errors import InputError, shorten
 from memnet.loaders.formats import FORMATS, OCR_ADVICE, UNKNOWN, format_by_name, reads_pictures
-from memnet.text.english import shorten
 
 if TYPE_CHECKING:
     from memnet.errors import Problem

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memnet.cli.output import write_file
-from memnet.errors import DependencyError, InputError, install
-from memnet.text.english import shorten
+from memnet.errors import DependencyError, InputError, install, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import TellConfig
-from memnet.errors import InputError, ModelError
+from memnet.errors import InputError, ModelError, shorten
 from memnet.statements.decisions import (
     CHANGES,
     Resolution,
@@ -23,7 +23,6 @@ from memnet.statements.dry_run import LAST, CachedJudge, DryRun, Telling, neares
 from memnet.statements.parsing import is_question
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
 from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
-from memnet.text.english import shorten
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
 from memnet.types import Action, Decision
 

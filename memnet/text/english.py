@@ -111,11 +111,6 @@ def _identifier() -> Any:
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
-def shorten(text: str, max_length: int) -> str:
-    """The start of a text, with an ellipsis where it is cut."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
-
-
 def query_terms(text: str) -> list[str]:
     """Distinct words of a text in their order, without stop words, for the text search.
 
