@@ -203,8 +203,7 @@ def titles_of(item: RankedSlot) -> frozenset[str]:
 
 def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
     """The rows of tables in the text of a slot, without those of headers."""
-    labelled = list(_labelled_cells(text))
-    if len(labelled) > 1:
+    if labelled := labelled_row(text, 0, len(text)):
         yield labelled
         return
     headers = [text for text, _ in _parts(title.rpartition(_CONTEXT)[2])]
@@ -299,20 +298,23 @@ def _parts(line: str) -> list[tuple[str, int]]:
     return found
 
 
-def _labelled_cells(text: str) -> Iterator[Cell]:
-    """The cells of "Size: 4 TB; Price: $10"; the first one may have no header."""
-    if "\n" in text:
-        return
-    start = 0
-    parts = _LABELLED.split(text)
+def labelled_row(text: str, start: int, end: int) -> list[Cell]:
+    """The cells of "Size: 4 TB; Price: $10", a part of a text; the first one may have no header.
+
+    Empty where the part is not a row of two cells or more.
+    """
+    row = text[start:end]
+    parts = [] if "\n" in row else _LABELLED.split(row)
+    found: list[Cell] = []
     for number, part in enumerate(parts):
         header, colon, value = part.partition(": ")
         if colon and value:
             place = start + len(header) + len(colon)
-            yield Cell(header, value, place, place + len(value))
+            found.append(Cell(header, value, place, place + len(value)))
         elif not number and len(parts) > 2:
-            yield Cell("", part, start, start + len(part))
+            found.append(Cell("", part, start, start + len(part)))
         start += len(part) + len("; ")
+    return found if len(found) > 1 else []
 
 
 @lru_cache(10_000)  # One column of a large table says few things

@@ -18,6 +18,7 @@ from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
 from memnet.experts.stored import find_sources
 from memnet.loaders.formats import format_by_name
+from memnet.reader.rows import labelled_row
 from memnet.runtime.process import start_child
 from memnet.server.errors import NotFoundError
 from memnet.server.values import (
@@ -34,9 +35,10 @@ from memnet.server.values import (
 from memnet.server.work import Work
 from memnet.storage import SourceFilter
 from memnet.text.checks import check_text
-from memnet.types import Document, IngestReport, Source, SourceKind
+from memnet.types import Cell, Document, IngestReport, Source, SourceKind
 
 _MAX_PAGE = 1000
+_LINE = re.compile(r"[^\n]+")
 _MAX_QUERY = 1000  # characters
 # Bytes: file systems take 255, and a store adds some for the while of a change.
 _MAX_NAME = 200
@@ -77,11 +79,21 @@ def router(engine: Engine, work: Work) -> APIRouter:
         with engine.store.reading():
             source, whole = find(engine, source_id, namespace)
             headings = engine.store.sources.headings(source.id, source.namespace)
-        part, first = whole[start:end], min(start, len(whole))
-        last = first + len(part)
+            part, first = whole[start:end], min(start, len(whole))
+            last = first + len(part)
+            places = engine.store.contents.places(source.id, source.namespace, first, last)
+        lines = ((line.start() + first, line.end() + first) for line in _LINE.finditer(part))
+        starts = {begin for begin, _, _ in places}
+        rows = (labelled_row(whole, *line) for line in lines if line[0] in starts)
         return SourceText(
             source=source, text=part, start=first, end=last, length=len(whole),
             headings=tuple(one for one in headings if first <= one[0] < max(last, first + 1)),
+            places=tuple((begin, place) for begin, _, place in places),
+            rows=tuple(
+                tuple(Cell(header=one.header, text=one.text, start=one.start, end=one.end)
+                      for one in row)
+                for row in rows if row
+            ),
         )  # fmt: skip
 
     @routes.get("/sources", response_model=SourcePage)

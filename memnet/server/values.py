@@ -6,7 +6,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, model_validator
 
 from memnet.text.follow_ups import Asked
-from memnet.types import Evidence, IngestReport, Source, Statement, Value
+from memnet.types import Cell, Evidence, IngestReport, Source, Statement, Value
 
 
 class Request(Value):
@@ -95,6 +95,9 @@ class SourceText(Value):
     length: int  # characters of the whole text
     # Of this part, each with its offset in the whole text. Those within a passage are not known.
     headings: tuple[tuple[int, str], ...] = ()
+    # Where its passages stand: "p. 8", "2024-03-01 Ann"; each with its offset in the whole text.
+    places: tuple[tuple[int, str], ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()  # of sheets and tables that are passages of their own
 
 
 class Forgotten(Value):

@@ -207,7 +207,12 @@ def test_a_pdf_file_opens_as_the_picture_of_its_page(
     assert "pages/2.png" in asked[0]
     start, end = (int(re.findall(rf"[?&]{name}=(\d+)", asked[0])[0]) for name in ("start", "end"))
     assert document.text[start:end] == "86,400 pounds"
-    page.click("#reader button:text('Next page')")
+    width = image.bounding_box()["width"]
+    page.click("#reader button[aria-label='Larger']")
+    playwright.expect(page.locator("#reader button[aria-label='Smaller']")).to_be_enabled()
+    assert image.bounding_box()["width"] > 1.4 * width
+    assert no_sideways_scroll(page)
+    page.click("#reader button[aria-label='Next page']")
     playwright.expect(page.locator("#reader .turn")).to_contain_text("3 of 3")
     page.click("#reader button:text('Text')")
     assert "".join(texts(page, "#reader mark.sentence")) == sentence
@@ -227,6 +232,32 @@ def test_uploads_are_read_and_listed(toy_engine: Engine, open_page: Open, tmp_pa
     ask_page = open_page()
     ask(ask_page, _QUESTION)
     assert _LIGHT in ask_page.inner_text("article")
+
+
+def test_an_opened_sheet_has_columns_and_an_opened_chat_days(
+    toy_engine: Engine, open_page: Open, tmp_path: Path
+) -> None:
+    sheet, chat = tmp_path / "boats.csv", tmp_path / "chat.txt"
+    sheet.write_text("Boat,Berth,Paid\nSkua 🐟,,no\nTern,B4,yes\n")
+    chat.write_text(
+        "12/03/2024, 09:15 - Mara: Who feeds the cat?\n12/03/2024, 09:17 - Jon: I do\n"
+        "13/03/2024, 20:01 - Mara: Thanks\n"
+    )
+    toy_engine.ingest([sheet, chat])
+    page = open_page()
+    ask(page, "Which berth has the boat Tern?")
+    page.click(".evidence > button")
+    page.wait_for_selector("#reader table")
+    assert texts(page, "#reader th") == ["Boat", "Berth", "Paid"]
+    assert texts(page, "#reader td") == ["Skua 🐟", "", "no", "Tern", "B4", "yes"]
+    assert texts(page, "#reader mark.short") == ["B4"]
+    assert violations(page) == []
+    page.goto(page.url.split("#")[0] + "#/sources")
+    page.click(".source button:has-text('Mara and Jon')")
+    page.wait_for_selector("#reader .message")
+    shown = texts(page, "#reader .reading-text > *")
+    assert shown[::3] == ["12 Mar 2024", "13 Mar 2024"]
+    assert [one.split()[0] for one in shown if one not in shown[::3]] == ["Mara", "Jon", "Mara"]
 
 
 def test_told_statements_have_a_time_line_and_can_be_undone(
@@ -364,7 +395,7 @@ def test_facts_lead_on_from_node_to_node(toy_engine: Engine, open_page: Open) ->
 
 def test_facts_say_how_to_begin(toy_engine: Engine, open_page: Open) -> None:
     page = open_page("#/facts")
-    page.wait_for_selector("#graph:has-text('No facts yet.')")
+    page.wait_for_selector("#graph:has-text('No table of facts is stored.')")
     assert "memnet ingest --facts FILE" in page.inner_text("#graph")
     assert violations(page) == []
     page.click("#graph a")

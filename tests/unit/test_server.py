@@ -165,6 +165,33 @@ def test_the_text_of_a_source_comes_with_its_headings(
     assert part["headings"] == [[spring, "Spring"]]
 
 
+def test_the_text_of_a_source_comes_with_places_and_rows(
+    client: httpx.Client, toy_engine: Engine, tmp_path: Path
+) -> None:
+    sheet, chat = tmp_path / "boats.csv", tmp_path / "chat.txt"
+    sheet.write_text("Boat,Berth,Paid\nTern,B4,yes\nSkua,,no\n")
+    chat.write_text(
+        "12/03/2024, 09:15 - Mara: Who feeds the cat?\n13/03/2024, 09:17 - Jon: Fee: 2; tip: 1\n"
+    )
+    toy_engine.ingest([sheet, chat])
+    boats = client.get(source_url(str(sheet))).json()
+    rows = [{cell["header"]: cell for cell in row} for row in boats["rows"]]
+    assert [{name: cell["text"] for name, cell in row.items()} for row in rows] == [
+        {"Boat": "Tern", "Berth": "B4", "Paid": "yes"},
+        {"Boat": "Skua", "Paid": "no"},
+    ]
+    for cell in (cell for row in rows for cell in row.values()):
+        assert boats["text"][cell["start"] : cell["end"]] == cell["text"]
+    skua = rows[1]["Boat"]["start"] - len("Boat: ")
+    part = client.get(source_url(str(sheet)), params={"start": skua - 3}).json()
+    assert part["rows"] == boats["rows"][1:]
+    said = client.get(source_url(str(chat))).json()
+    assert said["places"] == [[0, "2024-03-12 Mara"], [said["text"].index("Jon"), "2024-03-13 Jon"]]
+    assert client.get(source_url(str(chat)), params={"end": 4}).json()["places"] == [
+        [0, "2024-03-12 Mara"]
+    ]
+
+
 def test_a_follow_up_is_answered_as_what_it_means(client: httpx.Client) -> None:
     before = {"question": "Who met Una Thale?", "short": None}
     for asked, meant in (

@@ -41,6 +41,7 @@ function route(event) {
   }
   document.title = `${VIEWS[view]} · memnet`;
   reader.close();
+  if (event) files.closeSeen();
   if (view !== "ask") welcome.stopExamples();
   if (view === "ask") thread.show(values);
   if (view === "sources") sources.list();
@@ -91,7 +92,7 @@ function onKey(event) {
 async function showInfo() {
   try {
     const info = await request("GET", "/info");
-    const parts = [[info.documents, "document"], [info.facts, "fact"]].filter(([number]) => number).map(([number, noun]) => count(number, noun));
+    const parts = [[info.sources, "source"], [info.facts, "fact"]].filter(([number]) => number).map(([number, noun]) => count(number, noun));
     byId("info").textContent = `${parts.join(" and ") || "Nothing stored"} in ${info.path}`;
   } catch (error) {
     byId("info").textContent = error.message;

@@ -253,8 +253,9 @@ export async function invite() {
     if (mine !== asked) return;
     byId("graph").replaceChildren(found.total
       ? h("p", { class: "quiet" }, "Give a name to see the facts around it.")
-      : h("p", { class: "quiet" }, "No facts yet. Drop a table of subject, relation and object (.tsv) here or under ",
-          h("a", { href: "#/sources" }, "Sources"), ", or run ", h("code", {}, "memnet ingest --facts FILE"), "."));
+      : h("p", { class: "quiet" }, "No table of facts is stored. Drop one of subject, relation and object (.tsv) here or under ",
+          h("a", { href: "#/sources" }, "Sources"), ", or run ", h("code", {}, "memnet ingest --facts FILE"), ". What was told is under ",
+          h("a", { href: "#/remembered" }, "Remembered"), "."));
   } catch (error) {
     if (mine === asked) byId("graph").replaceChildren(failure(error));
   }

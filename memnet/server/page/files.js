@@ -98,6 +98,16 @@ async function send(files) {
   changed();
 }
 
+function closeReports() {
+  byId("uploading").hidden = true;
+  byId("uploads").replaceChildren();
+}
+
+/** Closes the report about files once it was seen, unless a file could not be read or is being sent. */
+export function closeSeen() {
+  if (!byId("uploads").querySelector(".failure, progress, details")) closeReports();
+}
+
 export const chooseFiles = () => byId("files").click();
 export const chooseFolder = () => byId("folder").click();
 
@@ -111,10 +121,7 @@ export function start(onChange) {
       send(chosen.filter(({ path }) => !path.split("/").slice(1).some((part) => SKIPPED.test(part))).slice(0, MOST_FILES));
     });
   }
-  byId("close-uploads").addEventListener("click", () => {
-    byId("uploading").hidden = true;
-    byId("uploads").replaceChildren();
-  });
+  byId("close-uploads").addEventListener("click", closeReports);
   const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
   addEventListener("dragover", (event) => {
     if (!holdsFiles(event)) return;

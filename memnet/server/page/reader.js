@@ -1,12 +1,13 @@
 // A source, opened at a place: its text or, of a PDF file, the picture of its page.
 
 import { namespace, picture, request, sourcePath } from "./api.js";
-import { announce, byId, codePoints, datesOf, failure, h, kindOf, shorten, sourceName, whereabouts } from "./dom.js";
+import { announce, byId, codePoints, datesOf, failure, h, kindOf, saidBy, shorten, sourceName, whereabouts } from "./dom.js";
 import { structured } from "./text.js";
 
 const AROUND = 1500; // characters before and after the place
 const STEP = 4000; // characters that "earlier" and "later" add
-const SCALE = 1.6; // pixels of a page's picture for a point
+const SCALE = 1.6; // pixels of a page's picture for a point, at its usual size
+const SIZES = [1, 1.5, 2.25]; // times the width of the panel
 
 let opened = null; // what is shown: {source, span, words, from}
 
@@ -66,11 +67,18 @@ export async function open(source, span, words, from, more = {}) {
   }
 }
 
+/** The days of messages, each with the offset of its first one. */
+function daysOf(places) {
+  const days = places.map(([offset, place]) => [offset, saidBy({ place })?.day]).filter(([, day]) => day);
+  return days.filter(([, day], index) => day !== days[index - 1]?.[1]);
+}
+
 /** The text around the place, with what lies before and after it on demand. */
 function showText(body, asked, query, part) {
   const [start, end] = asked.span;
   const spans = [{ start, end, name: "sentence" }, ...asked.words];
-  const known = { headings: part.headings, name: part.source.origin ?? part.source.id, speakers: part.source.metadata?.participants };
+  const { headings, rows } = part;
+  const known = { headings, rows, days: daysOf(part.places), name: part.source.origin ?? part.source.id, speakers: part.source.metadata?.participants };
   const text = h("div", { class: "text reading-text", dir: "auto" }, structured(part.text, part.start, spans, known));
   const more = async (first, last, button) => {
     button.disabled = true;
@@ -114,18 +122,21 @@ async function showPages(body, views, asked, query, asText) {
   // The words are marked where there are some, so that the answer itself is seen.
   const [from, to] = asked.words.length ? [asked.words[0].start, asked.words[0].end] : [start, end];
   let at = Math.max(0, pages.findIndex((page) => start >= page.start && start < page.end));
+  let size = 0;
   const show = async () => {
     const page = pages[at];
     body.replaceChildren(h("p", { class: "quiet" }, "Drawing the page …"));
     try {
       const data = await picture(`${sourcePath(asked.source)}/pages/${page.page}.png`,
-        { ...query, start: from, end: to, scale: SCALE });
+        { ...query, start: from, end: to, scale: SCALE * SIZES[size] });
       if (opened !== asked) return;
-      const image = h("img", { class: "page", src: data, alt: `Page ${page.page}; its words are under “Text”` });
+      const image = h("img", { class: "page", src: data, "--size": SIZES[size], alt: `Page ${page.page}; its words are under “Text”` });
       const turn = (name, step) =>
-        h("button", { type: "button", class: "light", disabled: !pages[at + step], onclick: () => { at += step; show(); } }, name);
+        h("button", { type: "button", class: "light", "aria-label": `${name} page`, disabled: !pages[at + step], onclick: () => { at += step; show(); } }, name);
+      const resize = (name, label, step) =>
+        h("button", { type: "button", class: "light", "aria-label": label, disabled: !SIZES[size + step], onclick: () => { size += step; show(); } }, name);
       body.replaceChildren(
-        h("div", { class: "turn" }, turn("Previous page", -1), h("span", { class: "quiet" }, `${page.page} of ${pages.length}`), turn("Next page", 1)),
+        h("div", { class: "turn" }, turn("Previous", -1), resize("−", "Smaller", -1), h("span", { class: "quiet" }, `${page.page} of ${pages.length}`), resize("+", "Larger", 1), turn("Next", 1)),
         h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Page" }, image));
       announce(`Opened at page ${page.page}`);
     } catch (error) {

@@ -71,17 +71,24 @@ function looksLikeCode(lines) {
 }
 
 /** The lines of a text in groups that are shown together. */
-function group(text, headings, isCode) {
+function group(text, { headings, days, rows, isCode }) {
   const groups = [];
   let fenced = null;
   let offset = 0;
   for (const line of text.split("\n")) {
     const here = { line, at: offset };
     offset += line.length + 1;
+    if (days.has(here.at)) groups.push({ kind: "day", lines: [{ ...here, line: days.get(here.at) }] });
     const last = groups.at(-1);
     if (fenced) {
       if (line.trim().startsWith(fenced)) fenced = null;
       else last.lines.push(here);
+    } else if (rows.has(here.at)) {
+      const row = rows.get(here.at);
+      const known = last?.kind === "record" ? last.headers : [];
+      if (row.some(({ header }) => known.includes(header))) last.lines.push(here);
+      else groups.push({ kind: "record", lines: [here], headers: [] });
+      insert(groups.at(-1).headers, row.map(({ header }) => header));
     } else if (isCode) {
       if (last) last.lines.push(here);
       else groups.push({ kind: "code", lines: [here] });
@@ -99,6 +106,21 @@ function group(text, headings, isCode) {
     }
   }
   return groups.filter((one) => one.lines.length);
+}
+
+/** Adds headers of a row to those of its table, each behind the one before it. */
+function insert(headers, more) {
+  for (const [index, header] of more.entries()) {
+    if (!headers.includes(header)) headers.splice(index ? headers.indexOf(more[index - 1]) + 1 : 0, 0, header);
+  }
+}
+
+/** Rows of a sheet, of which each names its columns. */
+function records(rows, headers, cellOf) {
+  const head = (text) => (text ? h("th", { scope: "col" }, text) : h("td", {}));
+  return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {},
+    h("tr", {}, headers.map(head)),
+    rows.map((row) => h("tr", {}, headers.map((header) => h("td", {}, row.filter((one) => one.header === header).slice(0, 1).flatMap(cellOf))))))));
 }
 
 /** Rows under their header; a row alone that has many cells is turned. */
@@ -120,12 +142,15 @@ export const scrolled = (label, ...children) =>
  * @param {string} text
  * @param {number} start its offset in the source, in code points
  * @param {object[]} spans to mark, as `marked` takes them
- * @param {{headings?: number[][], name?: string, speakers?: string[], code?: boolean}} known of its source:
- *   headings with their offsets, the name of its file, who speaks in it; whether it is code
+ * @param {{headings?: number[][], days?: Array[], rows?: object[][], name?: string, speakers?: string[], code?: boolean}} known
+ *   of its source: headings and days with their offsets, rows as cells, the name of its file, who speaks in it; whether it is code
  */
 export function structured(text, start, spans, known = {}) {
   const unit = codePoints(text);
   const headings = new Set((known.headings ?? []).map(([offset]) => unit(offset - start)));
+  const days = new Map((known.days ?? []).map(([offset, day]) => [Math.max(0, unit(offset - start)), day]));
+  const rows = new Map((known.rows ?? []).map((row) => [text.lastIndexOf("\n", unit(row[0].start - start) - 1) + 1, row]));
+  const isCode = known.code || CODE_FILE.test(known.name ?? "");
   const speakers = new Set(known.speakers ?? []);
   const at = places(text, start);
   const nodesOf = (part, from) => inline(part, at(from), spans);
@@ -133,7 +158,9 @@ export function structured(text, start, spans, known = {}) {
     if (speakers.size) return lines.map((one) => message(one, speakers, nodesOf));
     return [h("p", { dir: "auto" }, lines.map(({ line, at: from }, number) => [number ? "\n" : "", ...nodesOf(line, from)]))];
   };
-  return group(text, headings, known.code || CODE_FILE.test(known.name ?? "")).flatMap(({ kind, lines }) => {
+  return group(text, { headings, days, rows, isCode }).flatMap(({ kind, lines, headers }) => {
+    if (kind === "day") return [h("h3", { class: "minor" }, lines[0].line)];
+    if (kind === "record") return [records(lines.map((one) => rows.get(one.at)), headers, (cell) => marked(cell.text, cell.start, spans))];
     const plain = lines.map((one) => one.line);
     const whole = plain.join("\n");
     if (kind === "code" || (kind === "text" && !speakers.size && looksLikeCode(plain))) {

@@ -98,14 +98,22 @@ class Contents(Part):
         found = checked_rows(rows, "a name", str, str)
         return [title if title.casefold() == name else name for name, title in found]
 
-    def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
-        """The places of the passages of a source: start and end in its text, and the place."""
+    def places(
+        self, source: str, namespace: str, first: int = 0, last: int = sys.maxsize
+    ) -> list[tuple[int, int, str]]:
+        """The places of the passages of a source: start and end in its text, and the place.
+
+        Those of passages that share a character with the part of the text from ``first`` to
+        ``last``.
+        """
         rows = self._connection.rows(
             "SELECT slot.start, slot.end, slot.places FROM slot "
-            "JOIN source ON source.id = slot.source WHERE source.name = ? "
-            "AND source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.start",
+            "JOIN source ON source.id = slot.source WHERE source.name = ? AND source.namespace = ? "
+            "AND slot.kind = 'passage' AND slot.end > ? AND slot.start < ? ORDER BY slot.start",
             source,
             namespace,
+            first,
+            last,
         )
         found: list[tuple[int, int, str]] = []
         for start, end, stored in checked_rows(rows, "the place of a slot", int, int, str):
