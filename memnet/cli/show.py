@@ -1,7 +1,7 @@
 """Answers, hops and statements for people, on a terminal or in a pipe."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -78,7 +78,7 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
 def explain(answer: Answer) -> None:
     """Print which experts answered, what each hop attended to, and why."""
     if answer.experts:
-        table = _table("Experts", "confidence", what="expert")
+        table = _table("Answered by", "confidence", what="expert")
         for expert in answer.experts:
             table.add_row(_share(expert.weight), expert.name, f"{expert.confidence:.2f}")
         print_table(make_console(), table)
@@ -256,19 +256,19 @@ def show_hops(answer: Answer) -> None:
     """Print a table of what each hop attended to, and why it went there where that is known."""
     console = make_console()
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
+    evidence = {item.id: item for item in answer.evidence}
     for hop in answer.hops:
-        columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
+        columns = ("meaning", "words", "names", "learned", "led here by") if scored else ()
         wanted = f' looked for "{text_line(hop.query)}"' if hop.query else ""
         table = _table(f"Hop {hop.hop}{wanted}", *columns)
         for weight in hop.weights[:_MAX_WEIGHTS]:
-            row = [_share(weight.weight), _slot(weight)]
+            row = [_share(weight.weight), _slot(weight, evidence)]
             if scored:
                 parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
                 row += [*(f"{part:.2f}" for part in parts), _reason(weight, answer.hops[0].weights)]
             table.add_row(*row)
         print_table(console, table)
     if answer.units:
-        evidence = {item.id: item for item in answer.evidence}
         table = _table("Inside the passages", "place", what="text, supporting words marked")
         for unit in answer.units:
             item = evidence.get(unit.evidence)
@@ -278,7 +278,7 @@ def show_hops(answer: Answer) -> None:
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
-            table.add_row(_share(weight.weight), _slot(weight))
+            table.add_row(_share(weight.weight), _slot(weight, evidence))
         print_table(console, table)
 
 
@@ -299,7 +299,7 @@ def _mark(console: Console, text: str, signs: str = "**") -> Text:
     return Text(text if bold else f"{signs}{text}{signs}", style="bold")
 
 
-def _table(title: str, *columns: str, what: str = "slot") -> Table:
+def _table(title: str, *columns: str, what: str = "passage or fact") -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     table.add_column("weight", no_wrap=True)
     table.add_column(what, overflow="fold")
@@ -309,13 +309,19 @@ def _table(title: str, *columns: str, what: str = "slot") -> Table:
     return table
 
 
-def _slot(weight: SlotWeight) -> str:
-    return one_line(weight.title) or source_name(weight.source)
+def _slot(weight: SlotWeight, evidence: Mapping[int, Evidence]) -> str:
+    """A fact as it reads, a passage by its title and place."""
+    item = evidence.get(weight.id)
+    if item is not None and item.kind == "fact":
+        return text_line(item.text)
+    title = weight.title or source_name(weight.source)
+    place = item.place if item is not None else None
+    return one_line(title if place is None or place == title else f"{title}, {place}")
 
 
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     if weight.via is None:
-        return "similarity" if weight.dense >= weight.lexical else "shared words"
+        return "meaning" if weight.dense >= weight.lexical else "shared words"
     # A name that starts with a slash is that of what a link leads to.
     name = f'link "{weight.via[1:]}"' if weight.via.startswith("/") else f'"{weight.via}"'
     if weight.via_source is None:

@@ -90,6 +90,7 @@ class DocumentBuilder:
 
     def __init__(self) -> None:
         self.place = ""  # of all blocks that are added without one, until it changes
+        self.quoted = ""  # that of quotations among them, where it is another
         self._parts: list[str] = []
         self._blocks: list[Block] = []
         self.length = 0  # characters so far
@@ -224,7 +225,8 @@ class DocumentBuilder:
     ) -> None:
         text, level = well_formed(text), min(level, _MAX_LEVEL)
         links, self._links = (*self._links, *links), ()
-        place = self.place if place is None else place
+        if place is None:
+            place = (kind == "quote" and self.quoted) or self.place
         separator = self._separator(kind)
         if kind == "item":  # outside of the block, whose text starts with its bullet
             separator += "  " * level

@@ -124,6 +124,8 @@ def _documents(
     builder = DocumentBuilder()
     metadata, sender, day = _metadata(message)
     builder.place = f"{day} {sender}".strip()
+    # Others wrote what a message quotes.
+    builder.quoted = ", ".join(filter(None, (f"quoted by {sender}" if sender else "quoted", day)))
     shown = metadata.get("to", [])
     more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
     to = ", ".join(map(_short_name, shown[:_MAX_SHOWN])) + more

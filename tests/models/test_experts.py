@@ -379,9 +379,9 @@ def test_explain_and_json_show_the_experts(tmp_path: Path, memnet: Memnet) -> No
     assert answer["experts"][0]["name"] == "documents"
     assert set(answer["experts"][0]) == {"name", "weight", "confidence"}
     shown, _ = memnet(*question, "--explain")
-    assert "Experts" in shown
+    assert "Answered by" in shown
     assert "documents" in shown
-    assert "Experts" not in memnet(*question)[0]
+    assert "Answered by" not in memnet(*question)[0]
     forced = json.loads(memnet(*question, "--model", "text", "--json")[0])
     assert (forced["model"], forced["experts"]) == ("text", [])
 

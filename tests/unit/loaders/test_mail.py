@@ -59,6 +59,23 @@ def test_a_message() -> None:
     assert {place for place, _ in placed(found)} == {"2024-03-01 Léa, Ann"}
 
 
+@pytest.mark.parametrize("subtype", ["plain", "html"])
+def test_what_a_message_quotes_is_not_said_by_its_sender(subtype: str) -> None:
+    message = _message(
+        "Yes.\n\nBen wrote:\n> When?\n\nBye."
+        if subtype == "plain"
+        else "<p>Yes.</p><blockquote><p>When?</p></blockquote><p>Bye.</p>",
+        From="Ann <ann@example.org>",
+        Date="Fri, 1 Mar 2024 23:30:00 +0000",
+    )
+    message.set_type(f"text/{subtype}")
+    places = {
+        text.split("\n")[-1]: place for place, text in placed(only(read("a.eml", bytes(message))))
+    }
+    assert places["When?"] == "quoted by Ann, 2024-03-01"
+    assert places["Yes."] == places["Bye."] == "2024-03-01 Ann"
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
