@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import date
 from functools import partial
 from typing import Any, Final, Self
@@ -13,7 +13,7 @@ from memnet.config import Config
 from memnet.documents.answers import TextAnswers
 from memnet.documents.requests import greeted
 from memnet.encoders.protocol import Encoder, document_encode
-from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
+from memnet.errors import InputError, ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.registry import (
     check_members,
@@ -33,6 +33,7 @@ from memnet.experts.stored import (
 )
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
+from memnet.ingest.reencoding import encode_anew
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.vectors import PassageEncoder, encode_full
 from memnet.protocols import (
@@ -49,8 +50,8 @@ from memnet.reader.remote import is_remote
 from memnet.runtime.device import device_copier, find_device
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
-from memnet.storage import MemoryStore, export_bundle, import_bundle, stored_fingerprint
-from memnet.storage.place import store_place
+from memnet.storage import MemoryStore, export_bundle, import_bundle, stored_encoder
+from memnet.storage.place import is_address, place_name, store_place
 from memnet.text.checks import (
     check_messages,
     check_namespace,
@@ -196,7 +197,8 @@ class Engine:
         """
         path = store_place(path)
         config = config or Config()
-        loaded = load_encoder(encoder, config, stored_fingerprint(path))
+        stored = stored_encoder(path)
+        loaded = load_encoder(encoder, config, stored and stored[0])
         store = MemoryStore(
             path,
             fingerprint=loaded.fingerprint,
@@ -567,6 +569,45 @@ class Engine:
             repair: whether to rebuild the last two if they do not, and to delete what nothing uses.
         """
         return check_store(self.store, repair)
+
+    @staticmethod
+    def encode_anew(
+        path: str | os.PathLike[str],
+        encoder: Name | Encoder,
+        *,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode all that a store in a folder holds anew, by another encoder; gives how many texts.
+
+        Questions are answered meanwhile, by the old one; whoever has the store open when the new
+        vectors take the place of the old ones in one commit gets an EncoderMismatchError, and opens
+        it again. What was interrupted goes on. Models that were trained on the store are of the old
+        encoder and not used any longer.
+
+        Args:
+            path: of the store, a folder.
+            encoder: as of ``open``.
+            on_progress: called with how many texts are encoded, and how many there are.
+
+        Raises:
+            InputError: the store is on a server.
+            StoreError: there is no store, or it can't be written.
+            StoreBusyError: something else writes for longer than a write waits.
+            EncoderError, DependencyError: the encoder can't be loaded.
+        """
+        place = store_place(path)
+        if is_address(place):
+            raise InputError(
+                f"the store {place_name(place)} is on a server; copy it to a folder with 'memnet "
+                "copy', change its encoder there, and copy it into an empty schema"
+            )
+        stored = stored_encoder(place)
+        if stored is None:
+            raise StoreError(f"there is no memnet store at {place_name(place)}; ingest first")
+        loaded = load_encoder(encoder, Config())
+        final = getattr(loaded, "quick_is_final", False)
+        with closing(MemoryStore(place, fingerprint=stored[0], dimension=stored[1])) as store:
+            return encode_anew(store, loaded, find_quick(loaded) if final else None, on_progress)
 
     @staticmethod
     def import_bundle(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
+from memnet.cli.options import store_path
 from memnet.cli.output import (
     count_slots,
     is_quiet,
@@ -23,8 +24,9 @@ from memnet.cli.output import (
     shows_bar,
     source_name,
 )
-from memnet.errors import InputError, shorten
+from memnet.errors import InputError, StoreError, shorten
 from memnet.loaders.formats import FORMATS, OCR_ADVICE, UNKNOWN, format_by_name, reads_pictures
+from memnet.storage.place import StorePlace, place_name
 
 if TYPE_CHECKING:
     from memnet.errors import Problem
@@ -36,6 +38,7 @@ _PROBLEMS_SHOWN = 20
 _SUFFIXES_SHOWN = 5
 _KINDS_SHOWN = 3
 _PATHS_SHOWN = 3
+_SHARES = 1000  # parts of a bar whose length is not known at first
 _LEFT = "'memnet serve' makes full ones in the background, 'memnet ingest --finish' at once."
 _FINISHING = "Full ones are made; Ctrl+C stops that, 'memnet ingest --finish' goes on."
 
@@ -201,6 +204,47 @@ def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json
         for report in updates:
             print_result(report, as_json, _show_update)
             sys.stdout.flush()
+
+
+@click.command()
+@click.option(
+    "--to",
+    metavar="NAME",
+    help="static, multilingual, all-MiniLM-L6-v2, a sentence-transformers model by its folder or "
+    "name, or hub:ORG/NAME.",
+)
+@options.store
+def encoder(to: str | None, store: StorePlace | None) -> None:
+    """Show the encoder of the memory, or change it.
+
+    With --to all that the memory holds is encoded anew, without the files that it came from.
+
+    Questions are answered by the old one until all is encoded. Whatever is interrupted goes on when
+    the command is run again. A server or assistant that has the memory open then must be restarted.
+
+    \b
+    Example:
+      memnet encoder
+      memnet encoder --to multilingual
+    """
+    place = store_path(store)
+    if to is None:
+        from memnet.storage import stored_encoder
+
+        stored = stored_encoder(place)
+        if stored is None:
+            raise StoreError(f"there is no memnet store at {place_name(place)}; ingest first")
+        click.echo(f"{stored[0]}, {stored[1]} dimensions")
+        return
+    from memnet.engine import Engine
+
+    with _bar("Encoding", _SHARES) as advance:
+        count = Engine.encode_anew(
+            place,
+            to,
+            on_progress=lambda done, of: advance(_SHARES * done // of, f"{done:,} of {of:,} texts"),
+        )
+    click.echo(f"{count:,} texts encoded anew." if count else "The memory has that encoder.")
 
 
 class _ProblemReporter:

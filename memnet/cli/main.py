@@ -19,7 +19,7 @@ from memnet.cli import train_documents  # noqa: F401  # it adds its commands
 from memnet.cli.ask import ask, evaluate, search
 from memnet.cli.connect import connect
 from memnet.cli.doctor import doctor
-from memnet.cli.ingest import ingest
+from memnet.cli.ingest import encoder, ingest
 from memnet.cli.options import add_variables, load_settings
 from memnet.cli.output import set_verbosity
 from memnet.cli.serve import mcp, serve
@@ -100,7 +100,7 @@ def completion(context: click.Context, shell: str) -> None:
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, copy, evaluate, train, models, serve, mcp, connect, completion, doctor,
+    import_store, copy, encoder, evaluate, train, models, serve, mcp, connect, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

@@ -97,7 +97,7 @@ def load_encoder(
             # The fingerprint holds the name: no model need be loaded or fetched to compare it.
             raise EncoderMismatchError(
                 f"the store was made with encoder {stored}, not with {name!r}; open it with that "
-                "encoder, or ingest into a new store"
+                "encoder, or change it by 'memnet encoder'"
             )
         return SentenceTransformersEncoder(name, device)
     if stored_name:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memnet.errors import EMPTY, InputError
 from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
-from memnet.storage import MemoryStore, NewSlot
+from memnet.storage import MemoryStore, NewSlot, Slot
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.names import DAY, MESSAGE, SESSION, called_symbols, speaker_symbols
 from memnet.text.relative import times_in
@@ -158,13 +158,13 @@ class Conversations:
             return document
         said = self._last.get(turn.session)
         if said is None or stored:
-            said = self._stored(turn.session, document.name)
+            said = self.stored_before(turn.session, document.name)
         addressed = said.addressed_by(turn.speaker)
         text = f"{turn.speaker}: {document.text.strip()[-_BEFORE:]}"
         self._last[turn.session] = _Said(turn.speaker, text, addressed)
         return replace(document, turn=turn._replace(before=said.text, addressed=addressed))
 
-    def _stored(self, session: str, name: str) -> _Said:
+    def stored_before(self, session: str, name: str) -> _Said:
         """The stored message before a source, stored or not, in a session."""
         found = self._store.messages.before(SESSION + session, name, self._namespace)
         if found is None:
@@ -261,18 +261,43 @@ def _slots(
     called = called_symbols(whole, turn.addressed)
     for window in document_windows(document, max_characters):
         text = document.text[window.start : window.end]
-        said = text if text.startswith(f"{turn.speaker}:") else f"{turn.speaker}: {text}"
+        before = turn.before if len(whole) < _SHORT else ""
         yield NewSlot(
             kind="passage",
             title=document.title,
             text=text,
             start=window.start,
             end=window.end,
-            key_text=f"{turn.before}\n{said}" if turn.before and len(whole) < _SHORT else said,
+            key_text=_key(turn.speaker, text, before),
             key_symbols=keys,
             value_symbols=tuple(dict.fromkeys((*filter(None, extract(text)), *called))),
             places=((0, document.title),) if document.turn else window.places,
         )
+
+
+def _key(speaker: str, text: str, before: str) -> str:
+    """What the key vector of a message encodes: who says it, and of a short one what was said."""
+    said = text if text.startswith(f"{speaker}:") else f"{speaker}: {text}"
+    return f"{before}\n{said}" if before else said
+
+
+def texts_of_message(store: MemoryStore, slot: Slot) -> Iterator[str]:
+    """What the key vector of a slot encodes if it is a message, alone and with the one before.
+
+    All spellings of speakers and sessions are tried, one of which is that of ``message_slots``.
+    """
+    numbered = _session_and_number(slot.source)
+    session = slot.metadata.get("session", numbered[0] if numbered else None)
+    before = [""]
+    if (last := store.passage_beside(slot, -1)) is not None:
+        before.append(last.text[-_BEFORE:])
+    if session is not None:
+        said = Conversations(store, slot.namespace).stored_before(str(session), slot.source)
+        before.append(said.text)
+    titled = slot.title.partition(",")[0]
+    labelled, colon, _ = slot.text.partition(":")
+    for speaker in dict.fromkeys((labelled if colon else "", titled)):
+        yield from (_key(speaker, slot.text, said) for said in before)
 
 
 def _days_of(turn: Turn, text: str) -> Iterator[WrittenDay]:

@@ -27,6 +27,7 @@ from memnet.loaders.reading import (
 )
 from memnet.runtime.process import own_streams, raise_gc_threshold, start_child
 from memnet.storage import NewSlot, NewSource
+from memnet.storage.values import SlotKind
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
 # Raise it when slots are made in another way, so that all are made again.
@@ -180,6 +181,11 @@ def passage_key(title: str, text: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
+def relation_key(relation: str, kind: SlotKind) -> str:
+    """What the key vector of a fact encodes, or of its reverse: the words of its relation."""
+    return f"{relation} of" if kind == "reverse" else relation
+
+
 def _title(title: str, window: Window) -> str:
     """The title of a document with the headings above a window, and what introduces its text."""
     path = " > ".join(titles(title, window.headings))
@@ -207,14 +213,15 @@ def _aliases(text: str, symbols: Sequence[str]) -> list[str]:
 
 
 def _fact_slots(facts: ParsedFacts) -> list[NewSlot]:
+    kinds: tuple[SlotKind, SlotKind] = ("fact", "reverse")
     return [
         NewSlot(
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             title=key,
             text=text,
             start=start,
             end=end,
-            key_text=key_text,
+            key_text=relation_key(relation, kind),
             key_symbols=(symbol(key),),
             value_symbols=(symbol(value),),
             relation=relation,
@@ -223,9 +230,8 @@ def _fact_slots(facts: ParsedFacts) -> list[NewSlot]:
         for fact, text, start, end in facts.facts
         # The name of a relation as words: "starred_actors" as "starred actors".
         for relation in [normalise(fact.relation) or fact.relation]
-        for kind, key, value, key_text in (
-            ("fact", fact.subject, fact.object, relation),
-            ("reverse", fact.object, fact.subject, f"{relation} of"),
+        for kind, (key, value) in zip(
+            kinds, ((fact.subject, fact.object), (fact.object, fact.subject)), strict=True
         )
     ]
 

@@ -6,7 +6,7 @@ from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.storage.bundle import copy_store, export_bundle, import_bundle
-    from memnet.storage.overview import stored_fingerprint
+    from memnet.storage.overview import stored_encoder
     from memnet.storage.place import DATABASE
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
@@ -56,7 +56,7 @@ __all__ = [
     "copy_store",
     "export_bundle",
     "import_bundle",
-    "stored_fingerprint",
+    "stored_encoder",
 ]
 
 # All others are values.
@@ -66,7 +66,7 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "copy_store": "memnet.storage.bundle",
     "export_bundle": "memnet.storage.bundle",
     "import_bundle": "memnet.storage.bundle",
-    "stored_fingerprint": "memnet.storage.overview",
+    "stored_encoder": "memnet.storage.overview",
 }
 # Looking into a database loads neither the vector index nor what it needs.
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -11,7 +11,7 @@ from memnet.storage.place import DATABASE, Address, StorePlace, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.folder import FolderLock
 from memnet.storage.tables import slots
-from memnet.storage.tables.checked import checked_rows
+from memnet.storage.tables.checked import checked_count, checked_rows
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.values import StoreCounts
 
@@ -46,12 +46,13 @@ def overview(place: StorePlace) -> Overview | None:
         return Overview(known, encoder or "", counts)
 
 
-def stored_fingerprint(place: StorePlace) -> str | None:
-    """The fingerprint of the encoder that a store was made with; None if there is no store."""
+def stored_encoder(place: StorePlace) -> tuple[str, int] | None:
+    """Fingerprint and dimension of the encoder of a store; None if there is no store."""
     with connected(place) as found:
         if found is None or not found.schema_version:
             return None
-        return found.property("encoder")
+        encoder, dimension = map(found.property, ("encoder", "dimension"))
+        return None if encoder is None else (encoder, checked_count(dimension))
 
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:

@@ -19,7 +19,7 @@ from memnet.storage.place import Address, is_address
 from memnet.storage.sqlite.folder import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
-from memnet.storage.tables.checked import checked_count, missing
+from memnet.storage.tables.checked import checked_count, damaged, missing
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, keep_inherited
 from memnet.storage.tables.contents import Contents, Facts
 from memnet.storage.tables.journal import Journal
@@ -36,6 +36,7 @@ from memnet.storage.values import (
     Keys,
     NewSlot,
     NewSource,
+    NewVector,
     PutCounts,
     Scope,
     StoreCounts,
@@ -140,16 +141,36 @@ class MemoryStore(slots.SlotReads):
         process = self._process
         timeout = self._lock_seconds if wait is None else wait
         with process.backend.writing(timeout, sources_only) as is_outermost:
+            if is_outermost and self.connection.schema_version > 0:
+                self._check_encoder()
             yield
             if is_outermost:
                 self.connection.release_space()
-                process.index.save_if_stale()
+                self._process.index.save_if_stale()  # another one after ``change_encoder``
 
     @contextmanager
     def changing(self, advance: bool = True) -> Iterator[None]:
         """Let every change inside the block be one commit; as ``Connection.transaction``."""
         with self.writing(), self.connection.transaction(advance):
             yield
+
+    def change_encoder(
+        self, fingerprint: str, dimension: int, vectors: Iterable[NewVector]
+    ) -> None:
+        """Put the vectors of another encoder in the place of all, in one commit.
+
+        The caller holds ``writing``. Other stores that are open in this place raise an
+        EncoderMismatchError from then on.
+
+        Raises:
+            StoreError: vectors of some stored digests are missing; the store stays as it is.
+        """
+        process = self._process
+        with self.connection.transaction():
+            text_vectors.replace_all(self.connection, vectors, fingerprint, dimension)
+        self.fingerprint, self.dimension = fingerprint, dimension
+        process.index.close()
+        self._own = self._start_process(process.backend)
 
     def put(
         self,
@@ -406,13 +427,18 @@ class MemoryStore(slots.SlotReads):
                     with connection.transaction():
                         connection.set_property("encoder", self.fingerprint)
                         connection.set_property("dimension", str(self.dimension))
-        encoder = connection.property("encoder")
-        if encoder != self.fingerprint or connection.property("dimension") != str(self.dimension):
+        self._check_encoder()
+        if connection.property("dimension") != str(self.dimension):
+            raise damaged("a description")
+        backend.check_rows(connection, self.dimension)
+
+    def _check_encoder(self) -> None:
+        encoder = self.connection.property("encoder")
+        if encoder is not None and encoder != self.fingerprint:
             raise EncoderMismatchError(
                 f"the store {self.place} was made with encoder {encoder}, not with "
-                f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
+                f"{self.fingerprint}; open it with that encoder, or change it by 'memnet encoder'"
             )
-        backend.check_rows(connection, self.dimension)
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:

@@ -299,6 +299,16 @@ class NewVector(NamedTuple):
     units: bytes = b""  # keys of its units as they are stored; empty for none
 
 
+class VectorUse(NamedTuple):
+    """What a stored vector is of."""
+
+    id: int
+    digest: bytes  # of the text that it encodes
+    text: str | None  # that text where the vector is a quick one
+    slot: int | None  # the first slot whose key it is, if any
+    relation: str | None  # words of a relation of statements whose vector it is, if any
+
+
 class VectorCounts(NamedTuple):
     """How many vectors of texts a store has."""
 

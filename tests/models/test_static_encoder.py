@@ -114,7 +114,7 @@ def test_a_store_keeps_its_encoder(tmp_path: Path, encoder: StaticEncoder) -> No
         group, ["ingest", str(note), "--encoder", STATIC, "--store", str(tmp_path / "other")]
     )
     assert isinstance(refused.exception, EncoderMismatchError)
-    for one in (MiniLMEncoder.fingerprint, encoder.fingerprint, "ingest into a new store"):
+    for one in (MiniLMEncoder.fingerprint, encoder.fingerprint, "memnet encoder"):
         assert one in str(refused.exception)
 
 

@@ -26,6 +26,7 @@ from memnet.storage.values import (
     UnitKeys,
     VectorCounts,
     VectorData,
+    VectorUse,
 )
 
 _FULL = (
@@ -166,6 +167,51 @@ def encoded(
         else:
             found[text] = checked_vectors(row, dimension)[0]
     return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
+
+
+def uses_after(connection: Connection, last: int, limit: int) -> list[VectorUse]:
+    """At most ``limit`` vectors with ids above ``last``, by rising ids, and what each is of."""
+    rows = connection.rows(
+        "SELECT vector.id, vector.digest, quick_vector.text, "
+        "(SELECT min(slot.id) FROM slot WHERE slot.vector = vector.id), "
+        "(SELECT min(slot.relation) FROM slot WHERE slot.relation_vector = vector.id) FROM vector "
+        "LEFT JOIN quick_vector ON quick_vector.vector = vector.id WHERE vector.id > ? "
+        "ORDER BY vector.id LIMIT ?",
+        last,
+        limit,
+    )
+    return [VectorUse(*row) for row in rows]
+
+
+def replace_all(
+    connection: Connection, vectors: Iterable[NewVector], fingerprint: str, dimension: int
+) -> None:
+    """Put the vectors of another encoder in the place of all, within a transaction.
+
+    ``vectors`` are those of all stored digests; others are ignored.
+
+    Raises:
+        StoreError: one is missing.
+    """
+    connection.execute("DELETE FROM quick_vector")
+    connection.execute("DELETE FROM unit_key")
+    replaced = set[int]()
+    for vector in vectors:
+        row = connection.one("SELECT id FROM vector WHERE digest = ?", vector.digest)
+        if row is None or row[0] in replaced:
+            continue
+        replaced.add(row[0])
+        [data] = packed(vector.data[None])
+        connection.execute("UPDATE vector SET data = ? WHERE id = ?", data, row[0])
+        if vector.units:
+            connection.execute("INSERT INTO unit_key VALUES (?, ?)", row[0], vector.units)
+    if len(replaced) < connection.only("SELECT count(*) FROM vector")[0]:
+        raise missing("a vector of another encoder")
+    connection.set_property("encoder", fingerprint)
+    connection.set_property("dimension", str(dimension))
+    # No index of an earlier commit can be brought up to date; the end of this one is noted.
+    connection.execute("DELETE FROM revision")
+    connection.execute("DELETE FROM tombstone")
 
 
 def units_of(connection: Connection, slots: Sequence[int]) -> UnitKeys:

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.errors import StoreError
+from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.backend import DenseIndex
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import checked_integer, checked_rows
@@ -140,6 +140,12 @@ class IndexCache(DenseIndex):
             index, of = self._index, self._revision
             if index is not None and of == revision:
                 return index
+            encoder = connection.property("encoder")
+            if encoder not in (None, self._fingerprint):
+                raise EncoderMismatchError(
+                    f"the vectors of the store {self._folder} are of encoder {encoder} now; "
+                    "open it again"
+                )
             first = of is None
             if index is None or not self._leads_to(of, revision):
                 index, of = self._load_known()
