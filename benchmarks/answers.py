@@ -43,6 +43,11 @@ def main() -> None:
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--reader", default=SPANS)
     parser.add_argument("--without-rules", action="store_true")
+    parser.add_argument(
+        "--whatever-confidence",
+        action="store_true",
+        help="Give the likeliest answer also where it would be withheld or shown as a passage.",
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/answers.json")
     parser.add_argument("--wrong", type=Path, help="Where to write the wrong answers.")
     options = parser.parse_args()
@@ -57,10 +62,14 @@ def main() -> None:
     results: dict[str, Any] = {
         "environment": environment(["onnx", "onnxruntime"]),
         "rules": not options.without_rules,
+        "whatever confidence": options.whatever_confidence,
         "from the store": {},
     }
     answers: dict[str, list[Answer]] = {}
-    config = Config(answer=AnswerConfig(rules=not options.without_rules))
+    settings = AnswerConfig(rules=not options.without_rules)
+    if options.whatever_confidence:
+        settings = settings.model_copy(update={"threshold": 0.0, "answer_threshold": 0.0})
+    config = Config(answer=settings)
     with Engine.open(options.store, config=config, reader=options.reader) as memory:
         memory.ask("Who?")
         for name, questions in groups.items():

@@ -44,7 +44,9 @@ def _tables() -> dict[str, str]:
         "recall": documents.recall(_result("recall")),
         "ingest": documents.ingest(_result("ingest")),
         "neighbours": neighbours(_result("neighbours")),
-        "answers": documents.answers(_result("answers"), _result("answers-without-rules")),
+        "answers": documents.answers(
+            *map(_result, ("answers", "answers-of-all", "answers-without-rules"))
+        ),
         "collections": documents.collections(
             _result("documents"), _result("documents-without-rules")
         ),

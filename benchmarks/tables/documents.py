@@ -95,24 +95,25 @@ def ingest(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
-def answers(results: dict[str, Any], without: dict[str, Any]) -> str:
+def answers(results: dict[str, Any], every: dict[str, Any], without: dict[str, Any]) -> str:
     """The tables of short answers and their confidence.
 
     Args:
         results: of the benchmark.
-        without: of the same without rules of English.
+        every: of the same, whatever the confidence.
+        without: of that without rules of English.
     """
     rows = head(
-        "questions", "n", "F1", "95 % interval", "F1 without rules", "EM",
-        "F1 of the best candidate", "withheld, %",
+        "questions", "n", "F1 of all", "95 % interval", "EM", "F1 without rules",
+        "F1 of what is promised", "withheld, %",
     )  # fmt: skip
     marked = {name: f"{title} †" for name, title in SETS.items()}
     for name, title in {**marked, "squad": "SQuAD, with an answer"}.items():
-        found, other = (one["from the store"][name] for one in (results, without))
-        rows.append(_answers_row(title, found["all"], other["all"]))
+        found = [one["from the store"][name] for one in (every, without, results)]
+        rows.append(_answers_row(title, *(one["all"] for one in found)))
         rows += [
-            _answers_row(f"- {kind}", one, other["kinds"][kind])
-            for kind, one in found["kinds"].items()
+            _answers_row(f"- {kind}", *(one["kinds"][kind] for one in found))
+            for kind in found[0]["kinds"]
         ]
     rows += ["", _RULES_FROM]
     unknown = results["from the store"]["squad"]["without an answer"]
@@ -150,10 +151,11 @@ def answers(results: dict[str, Any], without: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
-def _answers_row(title: str, one: dict[str, Any], without: dict[str, Any]) -> str:
-    scores = (percent(one[name]) for name in ("em", "f1 of the best candidate", "withheld"))
-    own = percent(one["f1"]), interval(one), percent(without["f1"])
-    return row(title, str(one["n"]), *own, *scores)
+def _answers_row(
+    title: str, one: dict[str, Any], without: dict[str, Any], shown: dict[str, Any]
+) -> str:
+    own = percent(one["f1"]), interval(one), percent(one["em"]), percent(without["f1"])
+    return row(title, str(one["n"]), *own, percent(shown["f1"]), percent(shown["withheld"]))
 
 
 def collections(results: dict[str, Any], without: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from memnet.text.english import listed, units, word_lists
+from memnet.text.english import listed, query_terms, units, word_lists
 
 _AUXILIARY = re.compile(
     r"(?:q\b|[\W\d]){0,9}(?:(?:and|but|so) )?"  # "1.2 Can I swim?", "Q: Can I swim?"
@@ -79,6 +79,13 @@ _CONDITION = re.compile(
     r"\W*(?:if|unless|when|until|except|provided|as long|only|before|after|which|who|that)\b",
     re.IGNORECASE,
 )
+_DENIAL = re.compile(r"\b(?:not|no|never)\b", re.IGNORECASE)
+# "Not cards, only cash", but "not cards, only from 20 euros on"
+_ONLY_OTHERS = re.compile(
+    r"only (?!(?:if|when|while|after|before|until|with|without|on|in|at|for|from|to|by|as)\b)", re.I
+)
+# At the end: it holds for a part of the day or year, as who reads the clause sees.
+_TIME_LIMIT = re.compile(r"\s(?:until|before|after|from) (?:about )?(?:\d|[A-Z])[^,;]{0,40}$")
 _MAX_SHARED = 300  # Characters of a clause that is taken apart at each "and"
 _AND = re.compile(r"\s(?:and|or)\s", re.IGNORECASE)
 _BARE_DENIAL = re.compile(r"(?:not|no) (?!.*\b(?:is|are|was|were|can|may|has|have)\b)", re.I)
@@ -173,13 +180,17 @@ def restates(question: str, text: str, title: str = "", before: str = "") -> Res
             return replied
         found.add(_entered(frame, sentence, named | set(_frame(heading).words)))
         for clause in _clauses(_spelled(sentence)) if "?" not in sentence else ():
-            free = _ONLY.sub("", clause, count=1)
+            limited = _TIME_LIMIT.search(clause)
+            limited = limited if limited and not _TIME_LIMIT.search(whole) else None
+            free = _ONLY.sub("", clause[: limited.start()] if limited else clause, count=1)
             if verb in ("do", "does"):
                 free = _USED_TO.sub("not", free)
             if not _same_limits(whole, free):
                 continue
             said = _compared(verb, frame, free, named, previous)
-            if free != clause and not (said and said.sure):
+            if limited:
+                said = said and said._replace(sure=False)
+            elif free != clause and not (said and said.sure):
                 said = _of_others(frame, free, named)
             found.add(said)
         previous.append(sentence)
@@ -199,6 +210,17 @@ def _asked(question: str) -> tuple[str, str, _Frame] | None:
 def are_opposites(*words: str) -> bool:
     """Whether two words exclude each other, as "lowest" and "highest" do."""
     return _kind(*(stem(one.removesuffix("est")) for one in words)) in ("excluding", "states")
+
+
+def tells_opposite(question: str, clause: str, context: str) -> bool:
+    """Whether a clause tells the opposite of an event that neither it nor its context tells.
+
+    Who sold a boat may have bought it; but that it was sold says nothing of when it was bought.
+    """
+    asked, said, known = (
+        {stem(one) for one in query_terms(text)} for text in (question, clause, context)
+    )
+    return any(_kind(one, other) == "compatible" for one in asked - known for other in said - asked)
 
 
 def _replied(
@@ -296,7 +318,8 @@ def _clauses(sentence: str) -> Iterator[str]:
         if not part or (_CONDITION.match(part) and not _ONLY.match(part)):
             last = ""
             continue
-        if _CONDITION.match(following):
+        others = _DENIAL.search(part) and _ONLY_OTHERS.match(following)
+        if _CONDITION.match(following) and not others:
             last = ""
             continue
         cut = _CUT_DENIAL.search(part.rstrip(" .!"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.reader.contrasts import is_opposed, says_of_another
+from memnet.reader.contrasts import is_opposed, says_of_another, tells_opposite_event
 from memnet.text.restated import restates
 from tests.reading import meanings
 
@@ -65,6 +65,31 @@ def test_another_in_its_place_does_not_answer(question: str, text: str, answer: 
 )
 def test_what_is_asked_answers(question: str, text: str, answer: str) -> None:
     assert not says_of_another(question, text, "Notes", encode, answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "answer", "opposite"),
+    [
+        ("When did we sell the sledge?", "We bought the sledge in May.", "in May", True),
+        ("When was the sledge bought?", "Id: 7; Sold: May; To: Sanna", "May", True),
+        ("Who joined in 2019?", "Ruben left the choir in 2019.", "Ruben", True),
+        ("Who lent the ladder?", "The ladder was borrowed by Ines.", "Ines", True),
+        ("Who lent the ladder?", "The ladder was borrowed from Ines.", "Ines", False),
+        ("Who bought the loom?", "The loom was sold to Mrs Roth.", "Mrs Roth", False),
+        ("To whom was the loom sold?", "The loom was bought from Emil.", "Emil", True),
+        ("From whom did we buy the loom?", "Emil sold us the loom.", "Emil", False),
+        ("Who did we sell the loom to?", "Emil bought the loom.", "Emil", False),
+        ("When does the bus leave?", "Departs: 9:10; Arrives: 9:50", "9:10", False),
+        ("When does the bus leave?", "Arrives: 9:50; Platform: 2", "9:50", True),
+        ("When was the sledge bought?", "We bought it in May and sold it in June.", "May", False),
+        ("When did the fair begin?", "The fair began on 3 May and ended on 5 May.", "3 May", False),
+        ("Where is the loom?", "The loom that we sold is in Oslo.", "Oslo", False),
+    ],
+)
+def test_the_opposite_of_what_happened_does_not_answer(
+    question: str, sentence: str, answer: str, opposite: bool
+) -> None:
+    assert tells_opposite_event(question, sentence, f"Notes\n{sentence}", answer) is opposite
 
 
 def test_title_and_subject_of_a_pronoun_count() -> None:
