@@ -169,8 +169,13 @@ class Conversations:
         found = self._store.messages.before(SESSION + session, name, self._namespace)
         if found is None:
             return _Said()
-        speaker = found[0].partition(",")[0]
+        speaker = _speaker_of(found[0])
         return _Said(speaker, f"{speaker}: {found[1][-_BEFORE:]}")
+
+
+def _speaker_of(title: str) -> str:
+    """The speaker of a message by its title, "Ann, 2024-03-01"."""
+    return title.partition(",")[0]
 
 
 class SpeakerText(NamedTuple):
@@ -282,22 +287,23 @@ def _key(speaker: str, text: str, before: str) -> str:
 
 
 def texts_of_message(store: MemoryStore, slot: Slot) -> Iterator[str]:
-    """What the key vector of a slot encodes if it is a message, alone and with the one before.
+    """What the key vector of a slot encodes if it is a message, with the one before and alone.
 
     All spellings of speakers and sessions are tried, one of which is that of ``message_slots``.
     """
     numbered = _session_and_number(slot.source)
-    session = slot.metadata.get("session", numbered[0] if numbered else None)
-    before = [""]
+    sessions = {slot.metadata.get("session", ""), numbered[0] if numbered else ""}
+    conversations = Conversations(store, slot.namespace)
+    said = [
+        conversations.stored_before(str(one), slot.source) for one in sorted(map(str, sessions))
+    ]
+    before = [one.text for one in said]
     if (last := store.passage_beside(slot, -1)) is not None:
         before.append(last.text[-_BEFORE:])
-    if session is not None:
-        said = Conversations(store, slot.namespace).stored_before(str(session), slot.source)
-        before.append(said.text)
-    titled = slot.title.partition(",")[0]
-    labelled, colon, _ = slot.text.partition(":")
-    for speaker in dict.fromkeys((labelled if colon else "", titled)):
-        yield from (_key(speaker, slot.text, said) for said in before)
+    label, colon, _ = slot.text.partition(":")
+    speakers = (slot.metadata.get("speaker", ""), label if colon else "", _speaker_of(slot.title))
+    for one in (*before, ""):
+        yield from (_key(str(speaker), slot.text, one) for speaker in speakers if speaker)
 
 
 def _days_of(turn: Turn, text: str) -> Iterator[WrittenDay]:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from memnet.encoders.protocol import Encoder
+from memnet.errors import StoreBusyError, StoreError
 from memnet.ingest.messages import texts_of_message
 from memnet.ingest.slots import passage_key, relation_key
 from memnet.ingest.vectors import encode_passages
@@ -25,6 +27,7 @@ from memnet.storage.tables.vectors import digest_of, uses_after
 from memnet.storage.values import NewVector, VectorUse
 
 _FOLDER = "encoder.part"
+_LOCK = "lock"
 _PAGE = 512  # vectors that are made and kept together: some seconds of work
 _DIGEST = 16  # bytes
 
@@ -54,10 +57,36 @@ def encode_anew(
         on_progress: called with how many vectors are made, and how many there are.
 
     Raises:
-        StoreBusyError, StoreError: as ``MemoryStore.writing``.
+        StoreBusyError: another process does so, or writes for longer than a write waits.
+        StoreError: the store or its folder can't be written; the store is as it was.
     """
+    folder = store.path / _FOLDER
     if encoder.fingerprint == store.fingerprint:
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed after its commit
         return 0
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with FileLock(folder / _LOCK, mode=0o600).acquire(timeout=0):
+            count = _encode_all(store, encoder, quick, on_progress)
+    except Timeout as error:
+        raise StoreBusyError(
+            f"another process encodes the store {store.place} anew; wait until it is done"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"the new vectors can't be kept in {folder} ({error}); the store is as it was: check "
+            "free space and permissions"
+        ) from error
+    shutil.rmtree(folder, ignore_errors=True)
+    return count
+
+
+def _encode_all(
+    store: MemoryStore,
+    encoder: Encoder,
+    quick: Encode | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> int:
     made = _Made(store.path / _FOLDER, encoder.fingerprint)
 
     def make() -> None:
@@ -71,7 +100,6 @@ def encode_anew(
         make()  # of what came since
         count = store.quick.counts().vectors
         store.change_encoder(encoder.fingerprint, encoder.dimension, made.vectors())
-    made.remove()
     return count
 
 
@@ -84,7 +112,8 @@ def _missing(store: MemoryStore, known: set[bytes]) -> Iterator[list[_Text]]:
             if not uses:
                 return
             last = uses[-1].id
-            uses = [use for use in uses if use.digest not in known]
+            used = [use for use in uses if use.slot is not None or use.relation is not None]
+            uses = [use for use in used if use.digest not in known]
             slots = store.fetch([use.slot for use in uses if use.slot is not None])
             by_id = {slot.id: slot for slot in slots}
             texts = [_text(store, use, by_id.get(use.slot or 0)) for use in uses]
@@ -96,15 +125,16 @@ def _text(store: MemoryStore, use: VectorUse, slot: Slot | None) -> _Text:
     """What a vector encodes: the text of its slot that has its digest.
 
     The key of a short message holds what was said before it, which may be forgotten meanwhile: such
-    a message is encoded alone.
+    a message is encoded alone, with its speaker.
     """
     if use.text is not None:
         return _Text(use.digest, use.text, True)
     if slot is None:
         return _Text(use.digest, use.relation or "", False)
     is_passage = slot.kind == "passage" and slot.valid_from is None
-    found = (text for text in _keys(store, slot) if digest_of(text) == use.digest)
-    return _Text(use.digest, next(found, slot.text), is_passage)
+    keys = list(_keys(store, slot))
+    found = (text for text in keys if digest_of(text) == use.digest)
+    return _Text(use.digest, next(found, keys[-1]), is_passage)
 
 
 def _keys(store: MemoryStore, slot: Slot) -> Iterator[str]:
@@ -142,12 +172,11 @@ class _Made:
     """Vectors of another encoder in files of a folder, each file whole or not there."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        self._all = folder
         self._folder = folder / digest_of(fingerprint).hex()
-        for other in folder.glob("*"):
-            if other != self._folder:  # of a run to yet another encoder
+        for other in folder.iterdir():
+            if other.is_dir() and other != self._folder:  # of a run to yet another encoder
                 shutil.rmtree(other)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         self._files: list[Path] = []
         self.digests: set[bytes] = set()
         for file in sorted(self._folder.glob("*.safetensors")):
@@ -174,10 +203,6 @@ class _Made:
     def vectors(self) -> Iterator[NewVector]:
         """All that are kept."""
         return chain.from_iterable(map(_read, self._files))
-
-    def remove(self) -> None:
-        """Remove what is kept, once it is of no more use."""
-        shutil.rmtree(self._all, ignore_errors=True)
 
 
 def _read(file: Path) -> Iterator[NewVector]:

@@ -26,11 +26,7 @@ _HELPING = listed("helping")
 _PRONOUNS = frozenset("it they he she its their his her".split())
 _FUNCTION_WORDS = _HELPING | STOP_WORDS | PREPOSITIONS | {"after", "before", "during", "until"}
 _OF_EVENTS = re.compile(r"\b(?:do|does|did|was|were)\b", re.I)
-_ASKS_WHO_DID = re.compile(r"\W{0,9}who (?!did\b|do\b|does\b|will\b|would\b)", re.I)
-_ASKS_FOR_PARTY = re.compile(
-    r"\b(?:from|to) whom\b|\bwhom? (?:did|do|does)\b.*\b(?:from|to)\W*$", re.I
-)
-_TO_PARTY = re.compile(r"\b(?:to|from) (?:\w+ )?$")
+_UP_TO = re.compile(r"(?:\b(?:until|till|to)|[–—-])\s*$", re.I)
 _OF_KIND = re.compile(r"\b(?:which|what) (\w+)", re.I)  # of what kind an answer is
 _ASKING = stems(" ".join(listed("asking")))  # words that a text need not have
 _SIZE = r"(deep|wide|long|high|thick|old)\b"  # "Four metres long" is not how deep something is
@@ -239,18 +235,13 @@ def is_opposed(question: str, text: str) -> bool:
 
 
 def tells_opposite_event(question: str, sentence: str, context: str, answer: str) -> bool:
-    """Whether the answer is said of the opposite of what happened: when it was bought, not sold.
+    """Whether the answer is said of the opposite of what happened: when it began, not ended.
 
-    The other party of a trade is said by either verb: "We sold the boat to Ann." says who bought
-    it. ``context`` are the words around the sentence, and itself.
+    ``context`` are the words around the sentence, and itself.
     """
-    clause = next((one for one in sentence.split(";") if answer in one), sentence)
-    if not tells_opposite(question, clause, context):
-        return False
-    before = clause.partition(answer)[0]
-    if _ASKS_FOR_PARTY.search(question):
-        return bool(before.strip())
-    return not (_ASKS_WHO_DID.match(question) and _TO_PARTY.search(before))
+    clause = next((one for one in sentence.split(";") if answer in one), sentence).strip()
+    up_to = _UP_TO.search(clause.partition(answer)[0])  # "Began in 1939 and lasted until 1945."
+    return up_to is None and tells_opposite(question, clause, context)
 
 
 def _may_be_subject(asked: Sequence[_Word], absent: Sequence[int], events: bool) -> bool:

@@ -17,7 +17,7 @@ from starlette.convertors import PathConvertor, register_url_convertor
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
 from memnet.experts.stored import find_sources
-from memnet.loaders.formats import format_by_name
+from memnet.loaders.formats import find_format, format_by_name
 from memnet.reader.rows import labelled_row
 from memnet.runtime.process import start_child
 from memnet.server.errors import NotFoundError
@@ -38,6 +38,7 @@ from memnet.text.checks import check_text
 from memnet.types import Cell, Document, IngestReport, Source, SourceKind
 
 _MAX_PAGE = 1000
+_TABLES = frozenset({"csv", "sheets"})  # formats each of whose rows is a line
 _LINE = re.compile(r"[^\n]+")
 _MAX_QUERY = 1000  # characters
 # Bytes: file systems take 255, and a store adds some for the while of a change.
@@ -82,9 +83,14 @@ def router(engine: Engine, work: Work) -> APIRouter:
             part, first = whole[start:end], min(start, len(whole))
             last = first + len(part)
             places = engine.store.contents.places(source.id, source.namespace, first, last)
-        lines = ((line.start() + first, line.end() + first) for line in _LINE.finditer(part))
-        starts = {begin for begin, _, _ in places}
-        rows = (labelled_row(whole, *line) for line in lines if line[0] in starts)
+        known = find_format(source.origin or source.id)
+        lines = _LINE.finditer(part) if known is not None and known.name in _TABLES else ()
+        starts = {begin - first for begin, _, _ in places}
+        rows = (
+            labelled_row(whole, line.start() + first, line.end() + first)
+            for line in lines
+            if line.start() in starts
+        )
         return SourceText(
             source=source, text=part, start=first, end=last, length=len(whole),
             headings=tuple(one for one in headings if first <= one[0] < max(last, first + 1)),

@@ -19,7 +19,7 @@ from memnet.storage.place import Address, is_address
 from memnet.storage.sqlite.folder import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
-from memnet.storage.tables.checked import checked_count, damaged, missing
+from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, keep_inherited
 from memnet.storage.tables.contents import Contents, Facts
 from memnet.storage.tables.journal import Journal
@@ -428,13 +428,13 @@ class MemoryStore(slots.SlotReads):
                         connection.set_property("encoder", self.fingerprint)
                         connection.set_property("dimension", str(self.dimension))
         self._check_encoder()
-        if connection.property("dimension") != str(self.dimension):
-            raise damaged("a description")
         backend.check_rows(connection, self.dimension)
 
     def _check_encoder(self) -> None:
-        encoder = self.connection.property("encoder")
-        if encoder is not None and encoder != self.fingerprint:
+        with self.reading() as connection:
+            encoder, dimension = map(connection.property, ("encoder", "dimension"))
+        known = (self.fingerprint, str(self.dimension))
+        if encoder is not None and (encoder, dimension) != known:
             raise EncoderMismatchError(
                 f"the store {self.place} was made with encoder {encoder}, not with "
                 f"{self.fingerprint}; open it with that encoder, or change it by 'memnet encoder'"

@@ -79,13 +79,24 @@ _CONDITION = re.compile(
     r"\W*(?:if|unless|when|until|except|provided|as long|only|before|after|which|who|that)\b",
     re.IGNORECASE,
 )
+# "When did we buy", "who joined"; "which stop is near" asks of no event.
+_ASKS_OF_EVENT = re.compile(
+    r"(?:.{0,200}\b(?:do|does|did|was|were|has|have|will)(?: (?P<who>I|we)\b)?|\W{0,9}who\b)", re.I
+)
+_FIRST_PERSON = re.compile(r"(?:I|we)\b", re.I)
 _DENIAL = re.compile(r"\b(?:not|no|never)\b", re.IGNORECASE)
-# "Not cards, only cash", but "not cards, only from 20 euros on"
+# Words of a condition: "not cards, only above 20 euros" denies no cards.
+_OF_CONDITIONS = PREPOSITIONS | frozenset(
+    "above below during within because via if when while after before until till once".split()
+)
+# "Not cards, only cash", but "not cards, only from 20 euros on" or "only rarely"
 _ONLY_OTHERS = re.compile(
-    r"only (?!(?:if|when|while|after|before|until|with|without|on|in|at|for|from|to|by|as)\b)", re.I
+    r"only (?:(?!\w+ly\b|(?:sometimes|often|once|twice|now|today|not)\b)[^\W\d]+\W*){1,3}$", re.I
 )
 # At the end: it holds for a part of the day or year, as who reads the clause sees.
-_TIME_LIMIT = re.compile(r"\s(?:until|before|after|from) (?:about )?(?:\d|[A-Z])[^,;]{0,40}$")
+_TIME_LIMIT = re.compile(
+    rf"\s(?:until|before|after|from) (?:about )?(?:\d|{_TIMES.pattern})[^,;]{{0,40}}$", re.I
+)
 _MAX_SHARED = 300  # Characters of a clause that is taken apart at each "and"
 _AND = re.compile(r"\s(?:and|or)\s", re.IGNORECASE)
 _BARE_DENIAL = re.compile(r"(?:not|no) (?!.*\b(?:is|are|was|were|can|may|has|have)\b)", re.I)
@@ -215,12 +226,19 @@ def are_opposites(*words: str) -> bool:
 def tells_opposite(question: str, clause: str, context: str) -> bool:
     """Whether a clause tells the opposite of an event that neither it nor its context tells.
 
-    Who sold a boat may have bought it; but that it was sold says nothing of when it was bought.
+    That a bus left says nothing of when it arrived. What Ann sold to Bo he bought from her: of the
+    two sides of one event the verbs are opposites only where both are of "I" or "we".
     """
+    asks = _ASKS_OF_EVENT.match(question)
+    if asks is None:
+        return False
+    told = _FIRST_PERSON.match(clause)
+    same = told is not None and told[0].casefold() == (asks["who"] or "").casefold()
+    kinds = ("compatible", "converse") if same else ("compatible",)
     asked, said, known = (
         {stem(one) for one in query_terms(text)} for text in (question, clause, context)
     )
-    return any(_kind(one, other) == "compatible" for one in asked - known for other in said - asked)
+    return any(_kind(one, other) in kinds for one in asked - known for other in said - asked)
 
 
 def _replied(
@@ -318,8 +336,9 @@ def _clauses(sentence: str) -> Iterator[str]:
         if not part or (_CONDITION.match(part) and not _ONLY.match(part)):
             last = ""
             continue
-        others = _DENIAL.search(part) and _ONLY_OTHERS.match(following)
-        if _CONDITION.match(following) and not others:
+        others = _DENIAL.search(part) is not None and _ONLY_OTHERS.match(following) is not None
+        conditional = not others or not _OF_CONDITIONS.isdisjoint(following.casefold().split())
+        if _CONDITION.match(following) and conditional:
             last = ""
             continue
         cut = _CUT_DENIAL.search(part.rstrip(" .!"))

@@ -11,6 +11,7 @@ from tests.page_site import served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
+playwright.expect.set_options(timeout=20_000)  # as of a page; a busy machine takes long
 _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 Open = Callable[..., Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine, Fact, Message
 from memnet.encoders.protocol import UnitVectors
-from memnet.errors import EncoderMismatchError, InputError, StoreError
+from memnet.errors import EncoderMismatchError, InputError, StoreBusyError, StoreError
 from tests.toy import ToyEncoder, toy_memory
 
 _CHAT = "\n".join([
@@ -66,6 +66,8 @@ def _fill(engine: Engine, folder: Path) -> None:
     engine.remember([
         Message(id="s:1", session="s", speaker="Ann", time="2024-03-01", text="Do you sail?"),
         Message(id="s:2", session="s", speaker="Bo", time="2024-03-01", text="Never."),
+        Message(id="m1", speaker="Bo", text="Is there a sail?"),
+        Message(id="m2", speaker="Cy", text="No."),
     ])  # fmt: skip
     engine.tell("Ann lives in Kestle. She works as a baker.")
 
@@ -140,6 +142,32 @@ def test_what_is_written_meanwhile_is_kept_and_who_has_it_open_is_told(tmp_path:
     with toy_memory(tmp_path / "store", encoder=_Wide(), create=False) as engine:
         assert engine.search("Which colour has the mast?", 1)[0].source == "b"
         assert sorted(source.id for source in engine.sources()) == ["a", "b"]
+
+
+def test_only_one_process_at_a_time_encodes_and_what_is_left_behind_goes(tmp_path: Path) -> None:
+    with closing(toy_memory(tmp_path / "store")) as engine:
+        engine.ingest(Document(id="a", text="The boat is blue."))
+    left = tmp_path / "store" / "encoder.part"
+    busy: list[bool] = []
+
+    def again(_done: int, _of: int) -> None:
+        with pytest.raises(StoreBusyError, match="another process"):
+            Engine.encode_anew(tmp_path / "store", ToyEncoder2())
+        busy.append(left.is_dir())
+
+    Engine.encode_anew(tmp_path / "store", _Wide(), on_progress=again)
+    assert busy == [True]
+    (left / "x").mkdir(parents=True)
+    (left / ".DS_Store").write_text("")
+    assert Engine.encode_anew(tmp_path / "store", _Wide()) == 0
+    assert not left.exists()
+    left.write_text("")
+    with pytest.raises(StoreError, match="the store is as it was"):
+        Engine.encode_anew(tmp_path / "store", ToyEncoder2())
+
+
+class ToyEncoder2(ToyEncoder):
+    fingerprint = "toy/2"
 
 
 def test_a_store_that_is_missing_or_on_a_server_is_refused(tmp_path: Path) -> None:

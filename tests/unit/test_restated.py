@@ -124,6 +124,29 @@ def test_what_has_more_words_is_not_sure() -> None:
     assert restates("Is the gate locked?", "The back gate is unlocked.") == (False, False)
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("May divers use the jetty?", "Divers may use the jetty until 21:00.", (True, False)),
+        ("Is the sauna closed?", "The sauna is closed until May.", (True, False)),
+        ("Is the sauna open?", "The sauna is not open before 9.", (False, False)),
+        ("Is the sauna open after 22:00?", "The sauna is open until 21:00.", None),
+        ("Did Oda sail before May?", "Oda sailed before May.", (True, True)),
+        ("Does the mill sell bread?", "The mill does not sell bread, only flour.", (False, True)),
+        ("Does the mill sell flour?", "The mill does not sell bread, only flour.", None),
+        ("Does it rain?", "It does not rain, only when the wind turns.", None),
+        ("May divers swim?", "Divers may not swim, only under supervision.", None),
+        ("Are cheques accepted?", "Cheques are not accepted, only above 20 euros.", None),
+        ("Does the mill run on Sundays?", "It does not run on Sundays, only rarely.", None),
+        ("Is Oda at home?", "Oda is at home before Ivo comes.", None),
+    ],
+)
+def test_limits_of_time_and_what_is_had_instead(
+    question: str, text: str, expected: tuple[bool, bool] | None
+) -> None:
+    assert restates(question, text) == expected
+
+
 def test_only_some_may_what_others_may_not() -> None:
     assert restates("May guests open the safe?", "Only nurses may open the safe.") == (False, False)
 

@@ -187,6 +187,7 @@ def test_the_text_of_a_source_comes_with_places_and_rows(
     assert part["rows"] == boats["rows"][1:]
     said = client.get(source_url(str(chat))).json()
     assert said["places"] == [[0, "2024-03-12 Mara"], [said["text"].index("Jon"), "2024-03-13 Jon"]]
+    assert said["rows"] == []
     assert client.get(source_url(str(chat)), params={"end": 4}).json()["places"] == [
         [0, "2024-03-12 Mara"]
     ]

@@ -60,7 +60,7 @@ function outcome(one) {
 }
 
 function lineOf(one) {
-  return h("li", { class: one.error ? "failure" : "" }, h("bdi", {}, shorten(one.name, 120)), `: ${outcome(one)}`);
+  return h("li", { class: one.error || one.report.skipped ? "failure" : "" }, h("bdi", {}, shorten(one.name, 120)), `: ${outcome(one)}`);
 }
 
 /** Lines about files: of many, one for all that were read, and those with a problem behind it. */

@@ -134,7 +134,7 @@ async function showPages(body, views, asked, query, asText) {
       const turn = (name, step) =>
         h("button", { type: "button", class: "light", "aria-label": `${name} page`, disabled: !pages[at + step], onclick: () => { at += step; show(); } }, name);
       const resize = (name, label, step) =>
-        h("button", { type: "button", class: "light", "aria-label": label, disabled: !SIZES[size + step], onclick: () => { size += step; show(); } }, name);
+        h("button", { type: "button", class: "light", "aria-label": label, disabled: !SIZES[size + step], onclick: async () => { size += step; await show(); body.querySelector(`[aria-label="${label}"]:enabled`)?.focus(); } }, name);
       body.replaceChildren(
         h("div", { class: "turn" }, turn("Previous", -1), resize("−", "Smaller", -1), h("span", { class: "quiet" }, `${page.page} of ${pages.length}`), resize("+", "Larger", 1), turn("Next", 1)),
         h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Page" }, image));

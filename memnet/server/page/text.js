@@ -73,7 +73,8 @@ function looksLikeCode(lines) {
 /** The lines of a text in groups that are shown together. */
 function group(text, { headings, days, rows, isCode }) {
   const groups = [];
-  let fenced = null;
+  let fenced = null; // the sign that ends a block of code
+  let code = null; // that block
   let offset = 0;
   for (const line of text.split("\n")) {
     const here = { line, at: offset };
@@ -82,7 +83,7 @@ function group(text, { headings, days, rows, isCode }) {
     const last = groups.at(-1);
     if (fenced) {
       if (line.trim().startsWith(fenced)) fenced = null;
-      else last.lines.push(here);
+      else code.lines.push(here);
     } else if (rows.has(here.at)) {
       const row = rows.get(here.at);
       const known = last?.kind === "record" ? last.headers : [];
@@ -94,7 +95,7 @@ function group(text, { headings, days, rows, isCode }) {
       else groups.push({ kind: "code", lines: [here] });
     } else if (FENCE.test(line)) {
       fenced = line.match(FENCE)[1];
-      groups.push({ kind: "code", lines: [] });
+      groups.push((code = { kind: "code", lines: [] }));
     } else if (!line.trim()) {
       groups.push({ kind: "none", lines: [] });
     } else {
@@ -120,7 +121,7 @@ function records(rows, headers, cellOf) {
   const head = (text) => (text ? h("th", { scope: "col" }, text) : h("td", {}));
   return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {},
     h("tr", {}, headers.map(head)),
-    rows.map((row) => h("tr", {}, headers.map((header) => h("td", {}, row.filter((one) => one.header === header).slice(0, 1).flatMap(cellOf))))))));
+    rows.map((row) => h("tr", {}, headers.map((header) => h("td", {}, row.filter((one) => one.header === header).flatMap((one, index) => [index ? "; " : "", ...cellOf(one)]))))))));
 }
 
 /** Rows under their header; a row alone that has many cells is turned. */
@@ -148,9 +149,9 @@ export const scrolled = (label, ...children) =>
 export function structured(text, start, spans, known = {}) {
   const unit = codePoints(text);
   const headings = new Set((known.headings ?? []).map(([offset]) => unit(offset - start)));
-  const days = new Map((known.days ?? []).map(([offset, day]) => [Math.max(0, unit(offset - start)), day]));
-  const rows = new Map((known.rows ?? []).map((row) => [text.lastIndexOf("\n", unit(row[0].start - start) - 1) + 1, row]));
+  const days = new Map((known.days ?? []).map(([offset, day]) => [unit(offset - start), day]));
   const isCode = known.code || CODE_FILE.test(known.name ?? "");
+  const rows = new Map((isCode ? [] : known.rows ?? []).map((row) => [text.lastIndexOf("\n", unit(row[0].start - start) - 1) + 1, row]));
   const speakers = new Set(known.speakers ?? []);
   const at = places(text, start);
   const nodesOf = (part, from) => inline(part, at(from), spans);

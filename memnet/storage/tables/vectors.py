@@ -17,7 +17,7 @@ from memnet.storage.tables.checked import (
     damaged,
     missing,
 )
-from memnet.storage.tables.connection import Connection, Part
+from memnet.storage.tables.connection import UNUSED_VECTOR, Connection, Part
 from memnet.storage.values import (
     Encode,
     NewSlot,
@@ -193,6 +193,7 @@ def replace_all(
     Raises:
         StoreError: one is missing.
     """
+    connection.execute(f"DELETE FROM vector WHERE {UNUSED_VECTOR}")
     connection.execute("DELETE FROM quick_vector")
     connection.execute("DELETE FROM unit_key")
     replaced = set[int]()
