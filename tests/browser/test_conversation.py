@@ -133,7 +133,7 @@ def test_what_fails_is_said_and_the_question_kept(boats: Engine, open_page: Open
     page.fill("#where", "year")
     page.fill("#question", _DOVE)
     page.press("#question", "Enter")
-    page.wait_for_selector("article .failure:has-text('“year” is no condition')")
+    page.wait_for_selector("article .failure:has-text('invalid condition “year”')")
     assert page.input_value("#question") == _DOVE
     page.fill("#where", "")
     page.press("#question", "Enter")

@@ -422,7 +422,7 @@ def test_a_token_is_asked_for_and_wrong_options_are_explained(
         page.fill("#where", "year")
         page.fill("#question", "Who?")
         page.press("#question", "Enter")
-        page.wait_for_selector(".failure:has-text('“year” is no condition')")
+        page.wait_for_selector(".failure:has-text('invalid condition “year”')")
         page.close()
 
 

@@ -67,7 +67,7 @@ function conditions(text) {
   const where = {};
   for (const part of (text ?? "").split(",").map((one) => one.trim()).filter(Boolean)) {
     const at = part.indexOf("=");
-    if (at < 1) throw new Error(`“${part}” is no condition; write it as name=value, or name=1990..2000`);
+    if (at < 1) throw new Error(`invalid condition “${part}”; expected name=value, or name=1990..2000`);
     const [name, wanted] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
     const range = wanted.match(/^(.*?)\.\.(.*)$/);
     where[name] = range
