@@ -310,9 +310,9 @@ def _table(title: str, *columns: str, what: str = "passage or fact") -> Table:
 
 
 def _slot(weight: SlotWeight, evidence: Mapping[int, Evidence]) -> str:
-    """A fact as it reads, a passage by its title and place."""
+    """A fact as it reads, or as a fact model followed it; a passage by its title and place."""
     item = evidence.get(weight.id)
-    if item is not None and item.kind == "fact":
+    if item is not None and item.kind == "fact" and weight.title in item.text.split("\t"):
         return text_line(item.text)
     title = weight.title or source_name(weight.source)
     place = item.place if item is not None else None
