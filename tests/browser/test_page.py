@@ -243,7 +243,8 @@ def test_an_opened_sheet_has_columns_and_an_opened_chat_days(
         "12/03/2024, 09:15 - Mara: Who feeds the cat?\n12/03/2024, 09:17 - Jon: I do\n"
         "13/03/2024, 20:01 - Mara: Thanks\n"
     )
-    toy_engine.ingest([sheet, chat])
+    (tmp_path / "port.yaml").write_text("image: foo; tag: bar\nport: 80\n")
+    toy_engine.ingest([sheet, chat, tmp_path / "port.yaml"])
     page = open_page()
     ask(page, "Which berth has the boat Tern?")
     page.click(".evidence > button")
@@ -258,6 +259,10 @@ def test_an_opened_sheet_has_columns_and_an_opened_chat_days(
     shown = texts(page, "#reader .reading-text > *")
     assert shown[::3] == ["12 Mar 2024", "13 Mar 2024"]
     assert [one.split()[0] for one in shown if one not in shown[::3]] == ["Mara", "Jon", "Mara"]
+    page.keyboard.press("Escape")
+    page.click(".source button:has-text('port.yaml')")
+    page.wait_for_selector("#reader pre")
+    assert texts(page, "#reader pre") == ["image: foo; tag: bar\nport: 80"]
 
 
 def test_told_statements_have_a_time_line_and_can_be_undone(
