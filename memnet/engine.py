@@ -50,7 +50,13 @@ from memnet.reader.remote import is_remote
 from memnet.runtime.device import device_copier, find_device
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
-from memnet.storage import MemoryStore, export_bundle, import_bundle, stored_encoder
+from memnet.storage import (
+    MemoryStore,
+    existing_encoder,
+    export_bundle,
+    import_bundle,
+    stored_encoder,
+)
 from memnet.storage.place import is_address, place_name, store_place
 from memnet.text.checks import (
     check_messages,
@@ -601,12 +607,10 @@ class Engine:
                 f"the store {place_name(place)} is on a server; copy it to a folder with 'memnet "
                 "copy', change its encoder there, and copy it into an empty schema"
             )
-        stored = stored_encoder(place)
-        if stored is None:
-            raise StoreError(f"there is no memnet store at {place_name(place)}; ingest first")
+        name, dimension = existing_encoder(place)
         loaded = load_encoder(encoder, Config())
         final = getattr(loaded, "quick_is_final", False)
-        with closing(MemoryStore(place, fingerprint=stored[0], dimension=stored[1])) as store:
+        with closing(MemoryStore(place, fingerprint=name, dimension=dimension)) as store:
             return encode_anew(store, loaded, find_quick(loaded) if final else None, on_progress)
 
     @staticmethod

@@ -24,9 +24,9 @@ from memnet.cli.output import (
     shows_bar,
     source_name,
 )
-from memnet.errors import InputError, StoreError, shorten
+from memnet.errors import InputError, shorten
 from memnet.loaders.formats import FORMATS, OCR_ADVICE, UNKNOWN, format_by_name, reads_pictures
-from memnet.storage.place import StorePlace, place_name
+from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
     from memnet.errors import Problem
@@ -229,12 +229,10 @@ def encoder(to: str | None, store: StorePlace | None) -> None:
     """
     place = store_path(store)
     if to is None:
-        from memnet.storage import stored_encoder
+        from memnet.storage import existing_encoder
 
-        stored = stored_encoder(place)
-        if stored is None:
-            raise StoreError(f"there is no memnet store at {place_name(place)}; ingest first")
-        click.echo(f"{stored[0]}, {stored[1]} dimensions")
+        name, dimension = existing_encoder(place)
+        click.echo(f"{name}, {dimension} dimensions")
         return
     from memnet.engine import Engine
 

@@ -193,7 +193,7 @@ class _Made:
         arrays = {
             "digests": np.frombuffer(digests, np.uint8),
             "vectors": made.vectors.astype("<f2"),
-            "lengths": np.array([len(keys) for keys in made.units], np.int64),
+            "lengths": np.array([*map(len, made.units)], np.int64),
             "keys": np.frombuffer(keys, np.uint8),
         }
         replace_file(file, save(arrays))

@@ -151,7 +151,7 @@ def _words(text: str) -> list[_Word]:
 def says_of_another(
     question: str, text: str, context: str, encode: Encode, answer: str = "", subject: str = ""
 ) -> bool:
-    """Whether a text says of something else what is asked, or another measure of it.
+    """Whether a text says of something else what is asked, another measure or the opposite event.
 
     A word of the question then stands neither in the text nor in its context, as its title, and the
     text has another in its place: beside the same word, with the same preposition, as its subject.
@@ -160,6 +160,8 @@ def says_of_another(
     at the start stands for the first word of ``subject``.
     """
     if answer and gives_other_measure(question, text):
+        return True
+    if answer and tells_opposite_event(question, text, f"{context}\n{text}", answer):
         return True
     asked = _words(question)
     said = list(_clauses(text, subject))

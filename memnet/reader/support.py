@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.confidence import names_missing
-from memnet.reader.contrasts import differ, says_of_another, tells_opposite_event
+from memnet.reader.contrasts import differ, says_of_another
 from memnet.reader.quotes import Quotation, candidate_of
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading
@@ -228,8 +228,6 @@ def _is_of_another(question: str, prediction: Prediction, encode: Encode) -> boo
         return True
     own, subject, context = _sentences_and_context(prediction)
     if prediction.kind == "value":
-        if tells_opposite_event(question, own, context, prediction.short or ""):
-            return True
         return says_of_another(question, own, context, encode, prediction.short or "", subject)
     # What steps lead to is said above them.
     return prediction.kind == "steps" and says_of_another(question, context, shown, encode)

@@ -95,11 +95,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
             source=source, text=part, start=first, end=last, length=len(whole),
             headings=tuple(one for one in headings if first <= one[0] < max(last, first + 1)),
             places=tuple((begin, place) for begin, _, place in places),
-            rows=tuple(
-                tuple(Cell(header=one.header, text=one.text, start=one.start, end=one.end)
-                      for one in row)
-                for row in rows if row
-            ),
+            rows=tuple(tuple(Cell(**one._asdict()) for one in row) for row in rows if row),
         )  # fmt: skip
 
     @routes.get("/sources", response_model=SourcePage)

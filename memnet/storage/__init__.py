@@ -6,7 +6,7 @@ from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.storage.bundle import copy_store, export_bundle, import_bundle
-    from memnet.storage.overview import stored_encoder
+    from memnet.storage.overview import existing_encoder, stored_encoder
     from memnet.storage.place import DATABASE
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
@@ -54,6 +54,7 @@ __all__ = [
     "Told",
     "UnitKeys",
     "copy_store",
+    "existing_encoder",
     "export_bundle",
     "import_bundle",
     "stored_encoder",
@@ -66,6 +67,7 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "copy_store": "memnet.storage.bundle",
     "export_bundle": "memnet.storage.bundle",
     "import_bundle": "memnet.storage.bundle",
+    "existing_encoder": "memnet.storage.overview",
     "stored_encoder": "memnet.storage.overview",
 }
 # Looking into a database loads neither the vector index nor what it needs.

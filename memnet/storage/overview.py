@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from memnet.storage.place import DATABASE, Address, StorePlace, is_address
+from memnet.errors import StoreError
+from memnet.storage.place import DATABASE, Address, StorePlace, is_address, place_name
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.folder import FolderLock
 from memnet.storage.tables import slots
@@ -53,6 +54,16 @@ def stored_encoder(place: StorePlace) -> tuple[str, int] | None:
             return None
         encoder, dimension = map(found.property, ("encoder", "dimension"))
         return None if encoder is None else (encoder, checked_count(dimension))
+
+
+def existing_encoder(place: StorePlace) -> tuple[str, int]:
+    """As ``stored_encoder``; StoreError if there is no store."""
+    found = stored_encoder(place)
+    if found is None:
+        raise StoreError(
+            f"there is no memnet store at {place_name(place)}; make one with 'memnet ingest'"
+        )
+    return found
 
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:

@@ -3,7 +3,7 @@
 import { announce, byId, count, distinctNames, h, marked, saidBy, shorten, sourceName, whereabouts } from "./dom.js";
 import { found } from "./found.js";
 import * as reader from "./reader.js";
-import { scrolled, structured } from "./text.js";
+import { records, scrolled, structured } from "./text.js";
 
 const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
 const SHOWN = 5; // pieces of evidence before "more"
@@ -107,15 +107,10 @@ const headersOf = (rows) => [...new Set(rows.flatMap((row) => row.map((cell) => 
 /** Rows under their headers; a line for each cell of a long row that is alone. */
 function table(rows) {
   const headers = headersOf(rows);
-  const head = (text, scope) => (text ? h("th", { scope }, text) : h("td", {}));
-  const cells = (row) => headers.map((header) => {
-    const cell = row.find((one) => one.header === header);
-    return h("td", {}, cell?.answers ? h("mark", { class: "short" }, cell.text) : cell?.text);
-  });
-  const body = rows.length === 1 && headers.length > MOST_COLUMNS
-    ? cells(rows[0]).map((cell, index) => h("tr", {}, head(headers[index], "row"), cell))
-    : [h("tr", {}, headers.map((one) => head(one, "col"))), ...rows.map((row) => h("tr", {}, cells(row)))];
-  return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {}, body)));
+  const nodesOf = (cell) => [cell.answers ? h("mark", { class: "short" }, cell.text) : cell.text];
+  if (rows.length > 1 || headers.length <= MOST_COLUMNS) return records(rows, headers, nodesOf);
+  const line = (cell) => h("tr", {}, cell.header ? h("th", { scope: "row" }, cell.header) : h("td", {}), h("td", {}, nodesOf(cell)));
+  return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {}, rows[0].map(line))));
 }
 
 function sides(answer, open) {

@@ -116,8 +116,8 @@ function insert(headers, more) {
   }
 }
 
-/** Rows of a sheet, of which each names its columns. */
-function records(rows, headers, cellOf) {
+/** Rows whose cells name their columns, under these; `cellOf` gives the nodes of a cell. */
+export function records(rows, headers, cellOf) {
   const head = (text) => (text ? h("th", { scope: "col" }, text) : h("td", {}));
   return scrolled("Rows of a table", h("table", { dir: "auto" }, h("tbody", {},
     h("tr", {}, headers.map(head)),

@@ -3,6 +3,7 @@
 import hashlib
 import random
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from memnet.storage.values import (
     VectorUse,
 )
 
+_BATCH = 1000  # vectors that are exchanged together
 _FULL = (
     "FROM vector WHERE digest = ? "
     "AND NOT EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id)"
@@ -113,14 +115,19 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     if not quick:
         return
     ids = [stored[digest].id for digest in quick]
-    replaced = list(zip(_rows([new[digest] for digest in quick]), ids, strict=True))
     # A change of slots also within a transaction that adds none.
     with connection.transaction():
-        connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
+        _exchange(connection, ids, [new[digest] for digest in quick])
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
-        units = [(stored[digest].id, new[digest].units) for digest in quick if new[digest].units]
-        connection.insert("unit_key", ("vector", "keys"), units, new_only=True)
         connection.note_replaced(ids)
+
+
+def _exchange(connection: Connection, ids: Sequence[int], vectors: Sequence[NewVector]) -> None:
+    """Put vectors, with the keys of their units, in the place of those with some ids."""
+    replaced = list(zip(_rows(vectors), ids, strict=True))
+    connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
+    units = [(own, one.units) for own, one in zip(ids, vectors, strict=True) if one.units]
+    connection.insert("unit_key", ("vector", "keys"), units, new_only=True)
 
 
 def new_vectors(
@@ -197,15 +204,12 @@ def replace_all(
     connection.execute("DELETE FROM quick_vector")
     connection.execute("DELETE FROM unit_key")
     replaced = set[int]()
-    for vector in vectors:
-        row = connection.one("SELECT id FROM vector WHERE digest = ?", vector.digest)
-        if row is None or row[0] in replaced:
-            continue
-        replaced.add(row[0])
-        [data] = packed(vector.data[None])
-        connection.execute("UPDATE vector SET data = ? WHERE id = ?", data, row[0])
-        if vector.units:
-            connection.execute("INSERT INTO unit_key VALUES (?, ?)", row[0], vector.units)
+    given = iter(vectors)
+    while batch := {one.digest: one for one in islice(given, _BATCH)}:
+        stored = connection.vectors_by_digest(list(batch))
+        ids = {digest: one.id for digest, one in stored.items() if one.id not in replaced}
+        _exchange(connection, list(ids.values()), [batch[digest] for digest in ids])
+        replaced.update(ids.values())
     if len(replaced) < connection.only("SELECT count(*) FROM vector")[0]:
         raise missing("a vector of another encoder")
     connection.set_property("encoder", fingerprint)
