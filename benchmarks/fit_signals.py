@@ -7,14 +7,20 @@ everyday collections, and of the collections of documents that no reader learned
 "train" those that rules say something of, which are few elsewhere), how likely the word that is
 likelier is what the quotation says. Cells: of those that are looked up for the questions about the
 everyday collections of part "fit", how likely they are right. What is printed is cross-validated by
-question; the weights stand in ``memnet.reader.support`` and ``.tables``.
+question; the weights stand in ``memnet.reader.support`` and ``.cells``.
+
+With ``--attention`` the weights of attention over rows and over their cells come first, from the
+questions about the same collections that one cell answers: those of the others are fitted to it.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
+
+import torch
 
 from benchmarks.documents import holds
 from benchmarks.questions import FOLDER, phrases, quotes
@@ -27,13 +33,24 @@ from memnet.documents.training.calibration import Predictor
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader import tables
 from memnet.reader.answers import asks_whether
+from memnet.reader.cells import (
+    Asked,
+    CellSignals,
+    ColumnSignals,
+    RowSignals,
+    cell_signals,
+    column_signals,
+    read_row,
+    row_signals,
+)
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.spans import Passage
+from memnet.reader.rows import Row, stems
+from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import VerdictSignals, verdict_signals
-from memnet.reader.tables import CellSignals
 from memnet.text.restated import restates
 
 _FOLDS = 5
+_QUOTED = 0.7  # Share of the words of a quotation that its row holds
 _LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -54,17 +71,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--reader", type=Path, default=LazyReader(SPANS).folder)
+    parser.add_argument("--attention", action="store_true")
     options = parser.parse_args()
+    if options.attention:
+        _fit_attention(options.reader)
+        return
     verdicts: list[_Case] = []
-    cells: list[_Case] = []
+    cells: list[tuple[bool, _Case]] = []
     pairs = [*_written(), *_documents(options.data)]
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
         pairs += filter(None, map(_everyday, asked))
         cells += _cells(memory, asked)
         while pairs:
             verdicts.append(_judged(memory, pairs.pop()))
-    for name, cases in (("verdicts", verdicts), ("cells", cells)):
-        _report(name, cases)
+    _report("verdicts", verdicts)
+    # Words find no cell whose header is not meant, attention few of a row that is named.
+    for name, words, without in (("words", True, "meant"), ("attention", False, "first")):
+        some = [case for by_words, case in cells if by_words == words]
+        without_it = (one.signals._replace(**{without: 0.0}) for one in some)
+        cases = [_Case(each, one.right) for each, one in zip(without_it, some, strict=True)]
+        _report(f"cells by {name}", cases)
 
 
 def _written() -> Iterator[_Pair]:
@@ -105,24 +131,108 @@ def _judged(memory: Engine, pair: _Pair) -> _Case:
     return _Case(signals, word == verdict)
 
 
-def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[_Case]:
-    """The cells that are looked up, each with whether it is right."""
+def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, _Case]]:
+    """The cells that are looked up, each with whether by words alone, and whether it is right."""
     if not isinstance(memory.answerer, Predictor):
         raise SystemExit("the memory has no reader")
     for one in asked:
-        found: list[CellSignals] = []
+        seen: list[Any] = []
 
-        def record(signals: CellSignals, found: list[CellSignals] = found) -> float:
-            found.append(signals)
+        def signals_of(*of: Any, seen: list[Any] = seen) -> CellSignals:
+            seen.append(of[3].text)  # the cell
+            return cell_signals(*of)
+
+        def judged(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
+            seen.append((by_words, signals))
             return 1.0
 
-        with patch.object(tables, "probability_of_cell", record):
-            prediction = memory.answerer.predict(one["question"])
-        if found and prediction.kind == "table":
-            said = prediction.candidates[0].text
+        with (
+            patch.object(tables, "cell_signals", signals_of),
+            patch.object(tables, "probability_of_cell", judged),
+        ):
+            memory.answerer.predict(one["question"])
+        if seen:
+            said, (by_words, signals) = seen[:2]
             short = one["type"] in ("value", "multi")
             right = any(holds(said, phrase) or holds(phrase, said) for phrase in phrases(one))
-            yield _Case(found[0], short and right)
+            yield by_words, _Case(signals, short and right)
+
+
+class _Choice(NamedTuple):
+    """Of what attention is to choose one, as signals, and which are right."""
+
+    signals: Sequence[RowSignals] | Sequence[ColumnSignals]
+    right: Sequence[bool]
+
+
+def _fit_attention(folder: Path) -> None:
+    """Weights by which most attention goes to rows, and to cells, that answer."""
+    rows: list[_Choice] = []
+    columns: list[_Choice] = []
+    for _, asked, memory in everyday_memories("fit", "text", str(folder)):
+        for one in asked:
+            if one["type"] not in ("value", "multi") or not isinstance(memory.answerer, Predictor):
+                continue
+            seen: list[tuple[Asked, Sequence[Row], Reader]] = []
+
+            def record(*seen_by: Any, seen: list[Any] = seen) -> None:
+                seen.append(seen_by)
+
+            with ExitStack() as patches:
+                for name in ("_look_up", "_entry", "_in_forms"):
+                    patches.enter_context(patch.object(tables, name, return_value=None))
+                patches.enter_context(patch.object(tables, "_lacking", return_value=()))
+                patches.enter_context(patch.object(tables, "attended_cell", record))
+                memory.answerer.predict(one["question"])
+            for question, found, reader in seen[:1]:
+                answering = [_answering(row, one) for row in found]
+                rows.append(_Choice(row_signals(question, found), list(map(any, answering))))
+                for row, own in zip(found, answering, strict=True):
+                    if any(own):
+                        read = read_row(question.question, row, reader)
+                        columns.append(_Choice(column_signals(question, row, read), own))
+    for name, choices in (("rows", rows), ("cells", columns)):
+        usable = [one for one in choices if any(one.right) and not all(one.right)]
+        weights = [round(weight, 3) for weight in _chosen_weights(usable)]
+        logits = [[weighted(weights, each) for each in one.signals] for one in usable]
+        best = [one.index(max(one)) for one in logits]
+        right = sum(one.right[place] for one, place in zip(usable, best, strict=True))
+        print(f"{name}: {len(usable)}, right {right}", type(usable[0].signals[0])(*weights))
+
+
+def _answering(row: Row, asked: Mapping[str, Any]) -> list[bool]:
+    """Which cells of a row answer a question: of the row that is quoted those with its answer."""
+    said = frozenset[str]().union(*(cell.value for cell in row.cells))
+    quoted = (stems(quote.replace("|", " ")) for quote in quotes(asked))
+    if not any(len(one & said) >= _QUOTED * len(one) for one in quoted):
+        return [False] * len(row.cells)
+    return [
+        any(
+            holds(cell.text, one) or (len(cell.text) > 1 and holds(one, cell.text))
+            for one in phrases(asked)
+        )
+        for cell in row.cells
+    ]
+
+
+def _chosen_weights(choices: Sequence[_Choice]) -> list[float]:
+    """Weights by conditional logistic regression: the right of each choice against all of it."""
+    signals = [torch.tensor(one.signals, dtype=torch.float64) for one in choices]
+    scale = torch.cat(signals).std(0).clamp_min(1e-6)
+    weights = torch.zeros(len(scale), dtype=torch.float64, requires_grad=True)
+    right = [torch.tensor(one.right) for one in choices]
+    optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = [one / scale @ weights for one in signals]
+        of_right = (one[good].logsumexp(0) for one, good in zip(logits, right, strict=True))
+        lost = sum(one.logsumexp(0) for one in logits) - sum(of_right) + (weights**2).sum() / 2
+        lost.backward()  # type: ignore[no-untyped-call]
+        return lost
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    return (weights.detach() / scale).tolist()
 
 
 def _report(name: str, cases: Sequence[_Case]) -> None:

@@ -17,8 +17,8 @@ from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
 from memnet.loaders.formats import FORMATS
+from memnet.reader.cells import labelled
 from memnet.reader.rows import rows_of
-from memnet.reader.tables import labelled
 from memnet.reader.training.examples import find_quote
 
 TIMES = 6
@@ -196,7 +196,7 @@ def _row_of(memory: Engine, question: dict[str, Any]) -> _FoundRow | None:
             if len(cells) > 1 and whole and {*said} <= {*wanted}:
                 start = window.text.rfind("\n", 0, cells[0].start) + 1
                 text = window.text[start:].partition("\n")[0]
-                named = labelled(cells, cells[0])[0]
+                named = labelled(cells)[0]
                 found.setdefault(len(said), _FoundRow(window.title, text, named))
     return found[max(found)] if found else None
 

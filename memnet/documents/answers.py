@@ -24,6 +24,7 @@ from memnet.documents.requests import list_all, requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
+from memnet.reader.cells import CELL_CONFIDENCE
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
@@ -31,7 +32,7 @@ from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, reference_in, whole_row
 from memnet.reader.rows import pieces_of
 from memnet.reader.support import read_alone, without_others
-from memnet.reader.tables import CELL_CONFIDENCE, read_cells
+from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
@@ -445,11 +446,12 @@ def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Predictio
     """A cell of a table and what was read, each only where the other leaves it possible.
 
     A cell is one that the last hop attends to, unless it was computed from a whole table. What was
-    read in a row is not what another row, which the table lacks, was asked for.
+    read in a row is not what another row, which the table lacks, was asked for; nor does a row
+    answer that is unlikely to with its headers, which the reader of passages may not see.
     """
     if by_cell.abstained:
-        lacking = any(one.overlaps(two) for one in by_cell.quotes for two in read.quotes[:1])
-        return by_cell, read._replace(abstained=True) if lacking else read
+        refuted = any(one.overlaps(two) for one in by_cell.quotes for two in read.quotes[:1])
+        return by_cell, read._replace(abstained=True) if refuted else read
     # Without a reader, the last hop attends to all.
     attended = read.attended if not read.abstained else ()
     overlap = [by_cell.quotes[0].overlaps(one) for one in attended] if by_cell.quotes else []

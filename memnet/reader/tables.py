@@ -1,7 +1,7 @@
 """Cells of tables: the row that a question names, and the column that it asks for.
 
 Attention within the rows that hops found, over words: a row is addressed by the values that it
-shares with the question, a cell by its header.
+shares with the question, a cell by its header; where these leave it open, by what was learned.
 """
 
 import re
@@ -12,8 +12,18 @@ from decimal import Decimal
 from itertools import groupby, product
 from typing import NamedTuple, cast
 
-from memnet.attention.arrays import log_odds, probability_of, weighted
+from memnet.attention.arrays import probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
+from memnet.reader.cells import (
+    CELL_CONFIDENCE,
+    WHO,
+    Asked,
+    RowRead,
+    attended_cell,
+    cell_signals,
+    probability_of_cell,
+    read_row,
+)
 from memnet.reader.computed import Computed, compute, headers_of, operation_of
 from memnet.reader.contrasts import shape_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
@@ -32,10 +42,9 @@ from memnet.reader.rows import (
     tables_of,
     titles_of,
 )
-from memnet.reader.spans import Passage, Reader
-from memnet.reader.values import HOW_MANY, is_other_quantity, unit_of, value_of, with_unit
+from memnet.reader.spans import Reader
+from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
-from memnet.text.dates import date_spans
 from memnet.text.english import is_foreign, query_terms
 from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
@@ -47,15 +56,12 @@ _MEANT = 0.01  # Weight of a word that is meant and not said: less than of any t
 # were given for questions made from 16 tables, a third of them about other keys or columns; 99.3 %
 # were right. What is computed was not calibrated: it counts as a named cell.
 _WEIGHTS = (1.76, 1.59, 2.35)
-_EPSILON = 1e-4  # Of a probability, for its log-odds
-CELL_CONFIDENCE = 0.99  # What was right of those cells: nothing is surer
 _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
-_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _MEASURED = re.compile(r"\b(?:how (?!many|much)(\w+)|(weighs?|temperature))\b", re.IGNORECASE)
 _PRICED = re.compile(
     r"\b(?:how much (?:is|are|was|were)|costs?|kostet|kosten|pays?|paid|worth)\b", re.IGNORECASE
@@ -67,48 +73,12 @@ _HEADERS = {
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
 }
-_WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
-_YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
 _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
-
-
-class _Asked(NamedTuple):
-    weights: dict[str, float]  # Of the stems of the question that the memory has
-    order: dict[str, int]  # Its stems and those of headers that it may mean, each with its place
-    own: frozenset[str]  # Those of its words
-    codes: frozenset[str]  # Those with a digit: all of them have to be those of a row
-    question: str
-    kind: str  # Stem of what "which" stands before
-
-    def weight(self, words: frozenset[str]) -> float:
-        return sum(self.weights.get(word, 0.0) for word in words)
-
-    def names(self, cell: Cell) -> bool:
-        """Whether the question says all of a cell."""
-        return bool(cell.value) and cell.value <= self.own
-
-
-class CellSignals(NamedTuple):
-    """What speaks for a cell, or the weights of these."""
-
-    bias: float
-    share: float  # Of the question's words that the row explains
-    first: float  # Whether the question says the name of the row
-    header: float  # Whether it says the header of the cell, or means it
-    answers: float  # Log-odds that the row alone answers, by the network
-    cell: float  # That it does with this cell
-
-
-# By logistic regression on 137 cells that were given for questions about tables of everyday files,
-# from which nothing else was learned; 97 are right (``benchmarks.fit_signals``).
-_READ_WEIGHTS = CellSignals(
-    bias=0.218, share=-0.268, first=1.544, header=0.201, answers=0.625, cell=0.389
-)
 
 
 class _Found(NamedTuple):
@@ -118,6 +88,7 @@ class _Found(NamedTuple):
     row: Row
     cell: Cell
     headed: bool = False  # Whether one of them is said with its header, as "pier 11"
+    read: RowRead | None = None  # In its row, if it was found by attention and not by words alone
 
 
 def read_cells(
@@ -154,67 +125,39 @@ def read_cells(
     answer = Prediction() if computed is None else _computed_shown(computed)
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is not None and computed is None and (operation is None or operation <= said):
-        answer = _cell_shown(asked, found, reader)
+        answer = _cell_shown(asked, rows, found, reader)
     lacking = tuple(_lacking(asked, tables))
+    if not (answer.candidates or found or lacking or whether) and reader is not None:
+        attended = attended_cell(asked, rows, reader)
+        if attended is not None and (operation is None or operation <= attended[0].said):
+            row, cell, read = attended
+            found = _Found(0, asked.weight(row.said), False, row, cell, read=read)
+            answer = _cell_shown(asked, rows, found, reader)
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
     return answer
 
 
-def _cell_shown(asked: _Asked, found: _Found, reader: Reader | None) -> Prediction:
+def _cell_shown(
+    asked: Asked, rows: Sequence[Row], found: _Found, reader: Reader | None
+) -> Prediction:
     item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
-    said = found.row.said | stems(item.slot.title) | _ASKING
-    share = len(said & asked.own) / len(asked.own)
     # A question all of whose words the row explains, and that says its name, needs no network: of
     # 21 such cells 18 were right, before those of another kind than is asked for were left out.
+    share = asked.share(found.row)
     if reader is None or (share == 1 and (found.first or found.headed)):
         confidence = _confidence(share, found.named > 0)
     else:
-        confidence = _confidence_read(asked, found, share, reader)
+        # What stands in no table has no rows beside it that could be meant.
+        rows = rows if any(one is found.row for one in rows) else [found.row]
+        read = found.read or read_row(asked.question, found.row, reader)
+        signals = cell_signals(asked, rows, found.row, found.cell, read)
+        confidence = probability_of_cell(signals, by_words=found.read is None)
     quotes = quote_around(item, start, end)
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
-
-
-def _confidence_read(asked: _Asked, found: _Found, share: float, reader: Reader) -> float:
-    """The probability that a cell is right, by what the network reads in its row alone.
-
-    Words say which row and column are meant, the network whether this is what is asked for: "Who
-    built the mill?" names the row of the mill, which has but a year.
-    """
-    text, start, end = labelled(found.row.cells, found.cell)
-    reading = reader.read(asked.question, [Passage(found.row.item.slot.title, text)])
-    own = sum(
-        one.probability * (min(end, one.end) - max(start, one.start)) / (one.end - one.start)
-        for one in reading.spans
-        if one.start < end and start < one.end
-    )
-    signals = CellSignals(
-        bias=1.0,
-        share=share,
-        first=float(found.first),
-        header=float(bool(found.cell.header) and found.cell.named <= asked.order.keys()),
-        answers=log_odds(reading.answerable, _EPSILON),
-        cell=log_odds(own, _EPSILON),
-    )
-    return min(CELL_CONFIDENCE, probability_of_cell(signals))
-
-
-def probability_of_cell(signals: CellSignals) -> float:
-    """How likely a cell is what a question asks for, 0..1."""
-    return probability_of(weighted(_READ_WEIGHTS, signals))
-
-
-def labelled(cells: Sequence[Cell], cell: Cell) -> tuple[str, int, int]:
-    """A row with each cell behind its header, and where one ``cell`` of it stands there."""
-    text, start = "", 0
-    for one in cells:
-        text += f"{'; ' if text else ''}{f'{one.header}: ' if one.header else ''}"
-        start = len(text) if one is cell else start
-        text += one.text
-    return text, start, start + len(cell.text)
 
 
 def _confidence(share: float, named: bool) -> float:
@@ -226,7 +169,7 @@ def _confidence(share: float, named: bool) -> float:
     return min(CELL_CONFIDENCE, probability_of(weighted(_WEIGHTS, (1.0, share, float(named)))))
 
 
-def _verdict(asked: _Asked, rows: Sequence[Row]) -> Computed | None:
+def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
     found: list[tuple[bool, bool, str, Row, Cell]] = []
     named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
@@ -295,7 +238,7 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
         yield quoted
 
 
-def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
+def _look_up(asked: Asked, rows: Sequence[Row]) -> _Found | None:
     """The cell that a question asks for."""
     rest = HOW_MANY.sub("", asked.question)
     quantity_of = stems(rest) if rest != asked.question else frozenset()
@@ -305,7 +248,7 @@ def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
         titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
         found += filter(None, both)
-    found = [one for one in found if _is_of_kind(asked, one.cell.text)]
+    found = [one for one in found if asked.is_of_kind(one.cell.text)]
     found.sort(key=lambda one: (-one.named, -one.values, not one.first))
     if not found or (len(found) > 1 and found[1][:3] == found[0][:3]):
         return None
@@ -314,7 +257,7 @@ def _look_up(asked: _Asked, rows: Sequence[Row]) -> _Found | None:
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
 
 
-def _in_forms(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _in_forms(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """What stands behind the label that a question asks for, the same on all forms that fit."""
 
     def preference(cell: Cell) -> tuple[int, bool]:
@@ -331,7 +274,7 @@ def _in_forms(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
             first, *less = sorted(cells, key=preference, reverse=True) or [Cell("", "", 0, 0)]
             tied = less and preference(less[0]) == preference(first)
             given = first.value <= asked.own  # "What does message W-208 mean?"
-            if given or tied or not preference(first)[0] or not _is_of_kind(asked, first.text):
+            if given or tied or not preference(first)[0] or not asked.is_of_kind(first.text):
                 continue
             values = stems(item.slot.title).union(*(cell.value for cell in less))
             said = values.union(*(cell.named for cell in cells))
@@ -342,18 +285,7 @@ def _in_forms(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
-def _is_of_kind(asked: _Asked, text: str) -> bool:
-    """Whether a text can be what a question asks for: a day or time, a name, or an amount."""
-    if _WHEN.match(asked.question):
-        return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
-    if is_other_quantity(asked.question, text):
-        return False
-    if HOW_MANY.search(asked.question):
-        return has_digit(text)
-    return not (text[0].isdigit() and _WHO.search(asked.question))
-
-
-def _entry(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _entry(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     """The day of the last entry of a list of days, or of the first, that says what is asked."""
     end = _LAST.match(asked.question)
     entries: list[tuple[int, Decimal, _Found]] = []
@@ -369,7 +301,7 @@ def _entry(asked: _Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     return max(entries, key=lambda one: one[:2])[2] if entries else None
 
 
-def _lacking(asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
+def _lacking(asked: Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
     """The tables that are asked for a row or a cell that they don't have."""
     for items in by_source(passages):
         text = "\n".join(f"{item.slot.title}\n{item.slot.text}" for item in items)
@@ -383,7 +315,7 @@ def _lacking(asked: _Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotatio
                 yield from _whole(table)
 
 
-def _is_empty(asked: _Asked, table: Table) -> bool:
+def _is_empty(asked: Asked, table: Table) -> bool:
     """Whether a row is named and the cell of the column that is named best is empty."""
 
     def said(header: str) -> int:
@@ -397,7 +329,7 @@ def _is_empty(asked: _Asked, table: Table) -> bool:
     return best not in rows[0] and all(said(one) < said(best) for one in others if one != best)
 
 
-def _is_denied(asked: _Asked, table: Table) -> bool:
+def _is_denied(asked: Asked, table: Table) -> bool:
     """Whether the row of a code that is asked for is said to be what another row is."""
     coded = [
         row
@@ -409,7 +341,7 @@ def _is_denied(asked: _Asked, table: Table) -> bool:
     return any(_contradicts(asked, row, coded[0], table.titles) for row in table.lines)
 
 
-def _has_no_row(asked: _Asked, table: Table, known: frozenset[str]) -> bool:
+def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     """Whether a question says what rows of a table are told apart by, but of none of them.
 
     That is a month where others are rows, a number or code of the same shape as those of the table,
@@ -469,7 +401,7 @@ def _whole(table: Table) -> Iterator[Quotation]:
         yield Quotation(rows[0].item, start, rows[-1].cells[-1].end, 0.0)
 
 
-def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
+def _asked(question: str, terms: Mapping[str, float]) -> Asked:
     words: list[str] = []
     meant: list[str] = []
     for word in query_terms(question):
@@ -483,7 +415,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
         meant += map(stem, "where place street room shelf hook locker shop store town city".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
-    if _WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
+    if WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
         meant += [
             "name",
             *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),
@@ -496,10 +428,11 @@ def _asked(question: str, terms: Mapping[str, float]) -> _Asked:
             weights[one] = weights.get(one, 0.0) + weight
     codes = frozenset(filter(has_digit, own))
     kind = _KIND.search(question)
-    return _Asked(weights, order, own, codes, question, stem(kind[1].casefold()) if kind else "")
+    of = stem(kind[1].casefold()) if kind else ""
+    return Asked(weights, order, own, own - _ASKING, codes, question, of)
 
 
-def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
+def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     """The asked cell of a row, if the row covers the question; ``titles`` are those above it."""
 
     def preference(cell: Cell) -> tuple[int, bool, int, bool]:
@@ -507,7 +440,7 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         # "Which variety of pears was planted?"
         words = cell.named - cell.value | ({asked.kind} & cell.value)
         header = [asked.order[stem] for stem in words if stem in asked.order]
-        other = bool(header and cell.text) and not _is_of_kind(asked, cell.text)
+        other = bool(header and cell.text) and not asked.is_of_kind(cell.text)
         said = cell.header.casefold() in asked.question.casefold()
         return -len(header), other, min(header, default=0), not said
 
@@ -548,7 +481,7 @@ def _read_row(asked: _Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     return None
 
 
-def _contradicts(asked: _Asked, row: Row, best: Row, titles: frozenset[str]) -> bool:
+def _contradicts(asked: Asked, row: Row, best: Row, titles: frozenset[str]) -> bool:
     """Whether the question says all of a cell of another row of the same table as the best one.
 
     "The power of the red pump 417302" is not that of the pump 417302 if that one is blue.

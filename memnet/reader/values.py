@@ -94,7 +94,7 @@ _NUMBER = re.compile(
     r"(?P<digits>\d(?:[\d.,'  ]{0,30}\d)?)\)? ?(?P<after>[^\s\d](?:[^\d]{0,15}[^\s\d])?)?"
 )
 _TIME = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d))?(?: ?h)?")
-_NOT_GIVEN = re.compile(r"[-–—.?/]{1,3}|n/?a|none|unknown|no data", re.IGNORECASE)
+NOT_GIVEN = re.compile(r"[-–—.?/]{1,3}|n/?a|none|unknown|no data", re.IGNORECASE)
 _GROUPED = re.compile(r"[1-9]\d{0,2}([.,' ])\d{3}")
 _MOST_DIGITS = 30
 # "Height (m)", "Price [EUR]", "Length in km", "Weight, kg"
@@ -154,7 +154,7 @@ def values_of(texts: Mapping[int, str], point: str) -> dict[int, Value] | None:
 
     None where one is of another kind or unit than the others.
     """
-    given = {row: text for row, text in texts.items() if not _NOT_GIVEN.fullmatch(text)}
+    given = {row: text for row, text in texts.items() if not NOT_GIVEN.fullmatch(text)}
     found = {row: value_of(text, point) for row, text in given.items()}
     values = {row: value for row, value in found.items() if value is not None}
     kinds = {(value.kind, value.unit) for value in values.values()}

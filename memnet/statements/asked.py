@@ -23,7 +23,6 @@ from memnet.statements.times import DENIED
 from memnet.storage import Encode, Told
 from memnet.text.dates import local_time
 from memnet.text.english import ARTICLES, Clauses, query_terms
-from memnet.text.kin import is_of_other_kin
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
 from memnet.text.restated import PREPOSITIONS, differences, names_other_times, restates
@@ -81,6 +80,17 @@ _HAS_NOW = re.compile(
 # Of what kind a thing is said to be, or in which state
 _STATE = re.compile(
     r"(?:is|are|am|was|were) (?P<thing>[^?]+? )?(?P<state>[a-z][a-z-]+)(?: (right )?now)?\?*$", re.I
+)
+# Words that any of the others may be said by: a sister is a sibling.
+_GENERAL = frozenset("sibling parent child children kid spouse partner married".split())
+_KIN = _GENERAL | set(
+    "sister brother mother father mum dad daughter son wife husband aunt uncle niece nephew cousin "
+    "grandmother grandfather".split()
+)
+_RELATIVE = re.compile(
+    rf"\b([^\W\d_]\w*)['’]s? (?:[a-z]+ )?({'|'.join(_KIN)})s?\b|"
+    rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
+    re.IGNORECASE,
 )
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
 
@@ -340,3 +350,21 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     named = set(normalise(one.subject).split()) <= set(normalise(asked["rest"]).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
     return (place.start, place.end) if said else None
+
+
+def is_of_other_kin(question: str, text: str) -> bool:
+    """Whether a text tells of somebody, and a question asks for his relative, or reversed."""
+    words = {word for one in normalise(text).split() for word in (one, one.removesuffix("s"))}
+    told, asked = (
+        [(normalise(a or d), (b or c).lower()) for a, b, c, d in _RELATIVE.findall(said)]
+        for said in (text, question)
+    )
+    named = normalise(question).split()
+    if not asked and _RELATIVE.match(text):
+        return told[0][0] in named and _KIN.isdisjoint(named)
+    return any(
+        owner in words
+        and words.isdisjoint(_KIN if kin in _GENERAL else {kin, *_GENERAL})
+        and all(owner == one for one, _ in told)
+        for owner, kin in asked
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memnet import Engine
+from memnet.statements.asked import is_of_other_kin
 from memnet.statements.reading import whole_words
-from memnet.text.kin import is_of_other_kin
 
 
 @pytest.fixture

@@ -1,0 +1,274 @@
+"""Attention over the rows of tables, then over the cells of one row.
+
+A row is addressed by the words of a question that its cells hold, a cell by those that its header
+holds, and by what the reader's network makes of the row with each cell behind its header.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from memnet.attention.arrays import log_odds, probability_of, softmax, weighted
+from memnet.reader.rows import Cell, Row, stems
+from memnet.reader.spans import Passage, Reader
+from memnet.reader.values import HOW_MANY, NOT_GIVEN, is_other_quantity
+from memnet.text.dates import date_spans
+from memnet.text.names import has_digit
+
+CELL_CONFIDENCE = 0.99  # What was right of cells that words alone explain: nothing is surer
+WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
+_YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
+_EPSILON = 1e-4  # Of a probability, for its log-odds
+_LEAST_WEIGHT = 1e-3  # Of a row, for its logarithm
+_UNKNOWN = 0.02  # Weight of a word of the question that the memory does not have
+_MOST_NAMED = 3  # Cells of a row that are named: more say no more
+
+
+class Asked(NamedTuple):
+    """The words of a question that is asked of tables."""
+
+    weights: dict[str, float]  # Of the stems of the question that the memory has
+    order: dict[str, int]  # Its stems and those of headers that it may mean, each with its place
+    own: frozenset[str]  # Those of its words
+    content: frozenset[str]  # Those that say more than that something is asked
+    codes: frozenset[str]  # Those with a digit
+    question: str
+    kind: str  # Stem of what "which" stands before
+
+    def weight(self, words: frozenset[str]) -> float:
+        """The weight of some stems, by IDF, as a share of all that the memory has."""
+        return sum(self.weights.get(word, 0.0) for word in words)
+
+    def share(self, row: Row) -> float:
+        """The share of the question's words that a row explains, with what stands above it."""
+        unknown = self.content - row.said - stems(row.item.slot.title)
+        return 1 - len(unknown) / max(1, len(self.own))
+
+    def names(self, cell: Cell) -> bool:
+        """Whether the question says all of a cell."""
+        return bool(cell.value) and cell.value <= self.own
+
+    def is_of_kind(self, text: str) -> bool:
+        """Whether a text can be what is asked for: a day or time, a name, or an amount."""
+        if _WHEN.match(self.question):
+            return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
+        if is_other_quantity(self.question, text):
+            return False
+        if HOW_MANY.search(self.question):
+            return has_digit(text)
+        return not (text[:1].isdigit() and WHO.search(self.question))
+
+
+class RowSignals(NamedTuple):
+    """What speaks for a row as the one that is asked about, or the weights of these."""
+
+    cells: float  # Share of the question, by the weights of its words, that its cells hold
+    headers: float  # That only its headers hold
+    title: float  # That stands above it
+    named: float  # Cells that the question says all of
+    first: float  # Share of its first cell, the name of the row, that the question says
+    nearest: float  # The largest such share of a cell
+    codes: float  # Share of the question's codes and numbers that it holds
+    margin: (
+        float  # How much more of the question its cells hold than those of its table's best other
+    )
+
+
+class ColumnSignals(NamedTuple):
+    """What speaks for a cell of a row as the one that is asked for, or the weights of these."""
+
+    header: float  # Share of its header that the question says or means
+    meant: float  # Whether it says or means any of it
+    said: float  # Share of the cell itself that the question says
+    empty: float  # Whether the cell says that there is nothing
+    kind: float  # Whether its header says what "which" asks for
+    other: float  # Whether it is of another kind than is asked for, such as a name for "when"
+    read: float  # Logarithm of its share of what the network reads in the row
+
+
+class CellSignals(NamedTuple):
+    """What speaks for a cell as the right one, or the weights of these."""
+
+    bias: float
+    first: float  # Whether the question says the name of the row
+    row: float  # Logarithm of the attention to its row
+    meant: float  # Whether the question says or means any of its header
+    answers: float  # Log-odds that the row alone answers, by the network
+    cell: float  # That it does with this cell
+
+
+# By conditional logistic regression on the questions about everyday files, from which nothing else
+# was learned, that one cell answers (``benchmarks.fit_signals --attention``): 344 of 376 rows and
+# 450 of 493 cells of the right row are right.
+_ROW_WEIGHTS = RowSignals(
+    cells=1.072, headers=8.643, title=10.514, named=0.561, first=2.185, nearest=0.821, codes=0.801,
+    margin=4.708,
+)  # fmt: skip
+_COLUMN_WEIGHTS = ColumnSignals(
+    header=1.028, meant=1.345, said=-2.585, empty=-3.292, kind=3.514, other=-2.431, read=0.523
+)
+# By logistic regression on cells for questions about tables of everyday files, from which nothing
+# else was learned (``benchmarks.fit_signals``). Where words alone say which row and column are
+# meant, 104 of 150 are right, from a half on 97 of 114; by attention 129 of 443, 71 of 102.
+_BY_WORDS = CellSignals(bias=0.261, first=1.243, row=0.572, meant=0.0, answers=0.552, cell=0.359)
+_BY_ATTENTION = CellSignals(
+    bias=-0.562, first=0.0, row=0.624, meant=0.652, answers=0.341, cell=0.394
+)
+
+
+class RowRead(NamedTuple):
+    """What the network reads in a row alone."""
+
+    answers: float  # Probability that the row answers
+    cells: tuple[float, ...]  # Of each cell, that it is the answer
+
+
+def attended_cell(
+    asked: Asked, rows: Sequence[Row], reader: Reader
+) -> tuple[Row, Cell, RowRead] | None:
+    """The likeliest cell of the row that a question is most likely about, and what is read there.
+
+    None where the likeliest row holds no word of it or is no likelier than another one, or the
+    likeliest cell has no word. A row has two cells or more.
+    """
+    rows = [row for row in rows if len(row.cells) > 1]
+    signals = row_signals(asked, rows)
+    logits = [weighted(_ROW_WEIGHTS, one) for one in signals]
+    best = logits.index(max(logits)) if logits else 0
+    if not logits or not signals[best].cells:
+        return None
+    row = rows[best]
+    texts = [one.text for one in row.cells]
+    tied = (other for other, logit in zip(rows, logits, strict=True) if logit == logits[best])
+    if any([one.text for one in other.cells] != texts for other in tied):
+        return None  # of which of them?
+    read = read_row(asked.question, row, reader)
+    columns = [weighted(_COLUMN_WEIGHTS, one) for one in column_signals(asked, row, read)]
+    cell = row.cells[columns.index(max(columns))]
+    return (row, cell, read) if cell.value else None
+
+
+def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
+    """The signals of rows, some of which are of one table if they are of one source."""
+    sought = asked.content or asked.own
+    total = _weight(asked, sought) or 1.0
+    titles = [stems(row.item.slot.title) for row in rows]
+    held = [
+        _weight(asked, sought & (_values(row) - title)) / total
+        for row, title in zip(rows, titles, strict=True)
+    ]
+    best: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # Two of each source
+    for row, share in zip(rows, held, strict=True):
+        two = best[row.item.slot.source]
+        two[:] = sorted((*two, share))[1:]
+    found: list[RowSignals] = []
+    for row, title, share in zip(rows, titles, held, strict=True):
+        second, first = best[row.item.slot.source]
+        shares = [len(one.value & asked.own) / max(1, len(one.value)) for one in row.cells]
+        headers = row.said - _values(row) - title
+        known = row.said | title
+        found.append(
+            RowSignals(
+                cells=share,
+                headers=_weight(asked, sought & headers) / total,
+                title=_weight(asked, sought & title) / total,
+                named=min(shares.count(1.0), _MOST_NAMED),
+                first=shares[0],
+                nearest=max(shares),
+                codes=len(asked.codes & known) / len(asked.codes) if asked.codes else 1.0,
+                margin=share - (second if share == first else first),
+            )
+        )
+    return found
+
+
+def column_signals(asked: Asked, row: Row, read: RowRead) -> list[ColumnSignals]:
+    """The signals of the cells of a row."""
+    total = sum(read.cells)
+    found: list[ColumnSignals] = []
+    for cell, probability in zip(row.cells, read.cells, strict=True):
+        meant = len(cell.named & asked.order.keys()) / max(1, len(cell.named))
+        found.append(
+            ColumnSignals(
+                header=meant,
+                meant=float(meant > 0),
+                said=len(cell.value & asked.own) / max(1, len(cell.value)),
+                empty=float(NOT_GIVEN.fullmatch(cell.text.strip()) is not None),
+                kind=float(asked.kind in cell.named),
+                other=float(not asked.is_of_kind(cell.text)),
+                read=math.log(max(probability / max(total, _EPSILON), _EPSILON)),
+            )
+        )
+    return found
+
+
+def cell_signals(
+    asked: Asked, rows: Sequence[Row], row: Row, cell: Cell, read: RowRead
+) -> CellSignals:
+    """What speaks for a cell as the right one.
+
+    Args:
+        asked: the question.
+        rows: all that were attended to, ``row`` among them.
+        row: that the cell stands in.
+        cell: of the row.
+        read: what the network reads in the row.
+    """
+    logits = [weighted(_ROW_WEIGHTS, one) for one in row_signals(asked, rows)]
+    [place] = (n for n, one in enumerate(rows) if one is row)
+    column = row.cells.index(cell)
+    return CellSignals(
+        bias=1.0,
+        first=float(asked.names(row.cells[0])),
+        row=math.log(float(softmax(np.array(logits, np.float32))[place]) + _LEAST_WEIGHT),
+        meant=column_signals(asked, row, read)[column].meant,
+        answers=log_odds(read.answers, _EPSILON),
+        cell=log_odds(read.cells[column], _EPSILON),
+    )
+
+
+def probability_of_cell(signals: CellSignals, by_words: bool) -> float:
+    """How likely a cell is what a question asks for, 0..1.
+
+    ``by_words`` says whether words alone tell which row and column are meant.
+    """
+    weights = _BY_WORDS if by_words else _BY_ATTENTION
+    return min(CELL_CONFIDENCE, probability_of(weighted(weights, signals)))
+
+
+def read_row(question: str, row: Row, reader: Reader) -> RowRead:
+    """What the network reads in a row, with its headers and what stands above it."""
+    text, spans = labelled(row.cells)
+    reading = reader.read(question, [Passage(row.item.slot.title, text)])
+    cells = [
+        sum(
+            one.probability * (min(end, one.end) - max(start, one.start)) / (one.end - one.start)
+            for one in reading.spans
+            if one.start < end and start < one.end
+        )
+        for start, end in spans
+    ]
+    return RowRead(reading.answerable, tuple(cells))
+
+
+def labelled(cells: Sequence[Cell]) -> tuple[str, list[tuple[int, int]]]:
+    """A row with each cell behind its header, and where each cell stands there."""
+    text, spans = "", list[tuple[int, int]]()
+    for one in cells:
+        text += f"{'; ' if text else ''}{f'{one.header}: ' if one.header else ''}"
+        spans.append((len(text), len(text) + len(one.text)))
+        text += one.text
+    return text, spans
+
+
+def _values(row: Row) -> frozenset[str]:
+    return frozenset[str]().union(*(cell.value for cell in row.cells))
+
+
+def _weight(asked: Asked, words: frozenset[str]) -> float:
+    return sum(asked.weights.get(word, _UNKNOWN) for word in words)
