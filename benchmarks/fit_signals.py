@@ -37,6 +37,7 @@ from memnet.reader.cells import (
     Asked,
     CellSignals,
     ColumnSignals,
+    RowRead,
     RowSignals,
     cell_signals,
     column_signals,
@@ -44,7 +45,7 @@ from memnet.reader.cells import (
     row_signals,
 )
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.rows import Row, stems
+from memnet.reader.rows import Cell, Row, stems
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import VerdictSignals, verdict_signals
 from memnet.text.restated import restates
@@ -138,9 +139,12 @@ def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bo
     for one in asked:
         seen: list[Any] = []
 
-        def signals_of(*of: Any, seen: list[Any] = seen) -> CellSignals:
-            seen.append(of[3].text)  # the cell
-            return cell_signals(*of)
+        def signals_of(
+            question: Asked, rows: Sequence[Row], row: Row, cell: Cell, read: RowRead,
+            seen: list[Any] = seen,
+        ) -> CellSignals:  # fmt: skip
+            seen.append(cell.text)
+            return cell_signals(question, rows, row, cell, read)
 
         def judged(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
             seen.append((by_words, signals))
@@ -202,9 +206,8 @@ def _fit_attention(folder: Path) -> None:
 
 def _answering(row: Row, asked: Mapping[str, Any]) -> list[bool]:
     """Which cells of a row answer a question: of the row that is quoted those with its answer."""
-    said = frozenset[str]().union(*(cell.value for cell in row.cells))
     quoted = (stems(quote.replace("|", " ")) for quote in quotes(asked))
-    if not any(len(one & said) >= _QUOTED * len(one) for one in quoted):
+    if not any(len(one & row.values) >= _QUOTED * len(one) for one in quoted):
         return [False] * len(row.cells)
     return [
         any(

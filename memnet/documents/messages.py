@@ -17,7 +17,7 @@ from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Reading, Span
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import WrittenDay, day_name, days_in, local_time
-from memnet.text.english import Clauses, query_terms
+from memnet.text.english import ASKS_WHO, Clauses, query_terms
 from memnet.text.names import (
     DAY,
     MESSAGE,
@@ -44,7 +44,6 @@ _SUBJECT = re.compile(
     r"\b(?i:is|are|was|were|do|does|did|has|have|had|can|will|should|must) "
     r"(?P<subject>(?i:the|an?) \w+(?: of (?:the )?\w+)?|[A-Z]\w+)",
 )
-_ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 # What somebody told is told by the message itself, whatever time that is about.
 OF_TELLING = re.compile(
     r"\b(?:say|said|tell|told|mention(?:ed)?|announced?|suggest(?:ed)?|remind(?:ed)?|ask(?:ed)?|"
@@ -91,7 +90,7 @@ def without_asides(
     "I bring the bread" is no answer to what bread there is, as long as a document may hold one. A
     question that names a speaker, or asks who, is asked of all.
     """
-    if not question.has_messages or _ASKS_WHO.search(question.text):
+    if not question.has_messages or ASKS_WHO.search(question.text):
         return list(passages), []
     symbols = question.fetched.symbols([item.slot.id for item in passages])
     spoken = {slot for slot, (keys, _) in symbols.items() if MESSAGE in keys}

@@ -17,10 +17,10 @@ from memnet.reader.rows import Cell, Row, stems
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.values import HOW_MANY, NOT_GIVEN, is_other_quantity
 from memnet.text.dates import date_spans
+from memnet.text.english import ASKS_WHO
 from memnet.text.names import has_digit
 
 CELL_CONFIDENCE = 0.99  # What was right of cells that words alone explain: nothing is surer
-WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
 _YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
 _EPSILON = 1e-4  # Of a probability, for its log-odds
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
             return False
         if HOW_MANY.search(self.question):
             return has_digit(text)
-        return not (text[:1].isdigit() and WHO.search(self.question))
+        return not (text[:1].isdigit() and ASKS_WHO.search(self.question))
 
 
 class RowSignals(NamedTuple):
@@ -74,9 +74,7 @@ class RowSignals(NamedTuple):
     first: float  # Share of its first cell, the name of the row, that the question says
     nearest: float  # The largest such share of a cell
     codes: float  # Share of the question's codes and numbers that it holds
-    margin: (
-        float  # How much more of the question its cells hold than those of its table's best other
-    )
+    margin: float  # By how much its cells hold more than those of any other row of its source
 
 
 class ColumnSignals(NamedTuple):
@@ -133,14 +131,16 @@ def attended_cell(
 ) -> tuple[Row, Cell, RowRead] | None:
     """The likeliest cell of the row that a question is most likely about, and what is read there.
 
-    None where the likeliest row holds no word of it or is no likelier than another one, or the
-    likeliest cell has no word. A row has two cells or more.
+    None where the cells of the likeliest row hold no word of the question, where another row is as
+    likely, or the likeliest cell has no word. Rows of a single cell are left out.
     """
     rows = [row for row in rows if len(row.cells) > 1]
+    if not rows:
+        return None
     signals = row_signals(asked, rows)
     logits = [weighted(_ROW_WEIGHTS, one) for one in signals]
-    best = logits.index(max(logits)) if logits else 0
-    if not logits or not signals[best].cells:
+    best = logits.index(max(logits))
+    if not signals[best].cells:
         return None
     row = rows[best]
     texts = [one.text for one in row.cells]
@@ -159,7 +159,7 @@ def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
     total = _weight(asked, sought) or 1.0
     titles = [stems(row.item.slot.title) for row in rows]
     held = [
-        _weight(asked, sought & (_values(row) - title)) / total
+        _weight(asked, sought & (row.values - title)) / total
         for row, title in zip(rows, titles, strict=True)
     ]
     best: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # Two of each source
@@ -170,8 +170,8 @@ def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
     for row, title, share in zip(rows, titles, held, strict=True):
         second, first = best[row.item.slot.source]
         shares = [len(one.value & asked.own) / max(1, len(one.value)) for one in row.cells]
-        headers = row.said - _values(row) - title
         known = row.said | title
+        headers = row.said - row.values - title
         found.append(
             RowSignals(
                 cells=share,
@@ -226,7 +226,7 @@ def cell_signals(
         bias=1.0,
         first=float(asked.names(row.cells[0])),
         row=math.log(float(softmax(np.array(logits, np.float32))[place]) + _LEAST_WEIGHT),
-        meant=column_signals(asked, row, read)[column].meant,
+        meant=float(not cell.named.isdisjoint(asked.order)),
         answers=log_odds(read.answers, _EPSILON),
         cell=log_odds(read.cells[column], _EPSILON),
     )
@@ -264,10 +264,6 @@ def labelled(cells: Sequence[Cell]) -> tuple[str, list[tuple[int, int]]]:
         spans.append((len(text), len(text) + len(one.text)))
         text += one.text
     return text, spans
-
-
-def _values(row: Row) -> frozenset[str]:
-    return frozenset[str]().union(*(cell.value for cell in row.cells))
 
 
 def _weight(asked: Asked, words: frozenset[str]) -> float:

@@ -64,6 +64,11 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]  # Where cells are labelled, without the empty ones
 
     @property
+    def values(self) -> frozenset[str]:
+        """Stems of its cells."""
+        return frozenset[str]().union(*(cell.value for cell in self.cells))
+
+    @property
     def said(self) -> frozenset[str]:
         """Stems of its headers and cells."""
         return frozenset().union(*(cell.named | cell.value for cell in self.cells))

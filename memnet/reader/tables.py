@@ -16,7 +16,6 @@ from memnet.attention.arrays import probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.cells import (
     CELL_CONFIDENCE,
-    WHO,
     Asked,
     RowRead,
     attended_cell,
@@ -45,7 +44,7 @@ from memnet.reader.rows import (
 from memnet.reader.spans import Reader
 from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
-from memnet.text.english import is_foreign, query_terms
+from memnet.text.english import ASKS_WHO, is_foreign, query_terms
 from memnet.text.names import has_digit
 from memnet.types import AnswerKind, Candidate
 
@@ -415,7 +414,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> Asked:
         meant += map(stem, "where place street room shelf hook locker shop store town city".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
-    if WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
+    if ASKS_WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
         meant += [
             "name",
             *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),

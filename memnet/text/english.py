@@ -53,6 +53,7 @@ _ENGLISH_ALONE = listed("english alone")
 # Probability of English below which a text is of another language, beside function words of one and
 # without. A text with one word in 25 of English alone is English, and so is one of two words.
 _LEAST_ENGLISH, _PLAINLY_ENGLISH, _MIN_WORDS = (0.01, 0.003), 25, 3
+ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 # Asks for what was so before.
 ASKS_EARLIER = re.compile(
     r"\b(?:previous\w{0,4}|former\w{0,4}|(?<!how )old|earlier|before|originally|used to|draft|"
