@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.protocol import Encoder, UnitEncoder, query_encode
+from memnet.encoders.protocol import Encoder, UnitEncoder, document_encode, query_encode
 from memnet.encoders.weights import load_tokenizer
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
@@ -102,14 +102,14 @@ _RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by t
 
 
 class RecentVectors:
-    """An encoder that remembers the vectors of the texts that it encoded last."""
+    """An encoder that remembers the vectors of the texts that it encoded last, on each side."""
 
-    def __init__(self, encoder: Encoder, kept: int = _KEPT, encode: Encode | None = None) -> None:
-        """``encode`` None for what encodes questions."""
+    def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
+        """``kept`` is how many vectors are remembered."""
         self._encoder = encoder
-        self._encode = encode or query_encode(encoder)
         self._kept = kept
-        self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        # Sides that are one method share what is remembered.
+        self._recent: OrderedDict[tuple[Encode, str], NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
         self.releases_gil = bool(getattr(encoder, "releases_gil", False))
 
@@ -125,15 +125,28 @@ class RecentVectors:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts -> [N, D] float32, not to be changed."""
+        return self._remembered(self._encoder.encode, texts)
+
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As ``encode``, of questions."""
+        return self._remembered(query_encode(self._encoder), texts)
+
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As ``encode``, of what is stored."""
+        return self._remembered(document_encode(self._encoder), texts)
+
+    def _remembered(self, side: Encode, texts: Sequence[str]) -> NDArray[np.float32]:
         with self._lock:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
+            known = {
+                text: self._recent[side, text] for text in texts if (side, text) in self._recent
+            }
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            known |= zip(missing, self._encode(missing), strict=True)
+            known |= zip(missing, side(missing), strict=True)
         with self._lock:
             for text in known:
-                self._recent[text] = known[text]
-                self._recent.move_to_end(text)
+                self._recent[side, text] = known[text]
+                self._recent.move_to_end((side, text))
             while len(self._recent) > self._kept:
                 self._recent.popitem(last=False)
         return np.array([known[text] for text in texts], np.float32).reshape(-1, self.dimension)
@@ -148,6 +161,7 @@ class FullVectors(NamedTuple):
     # [D, R] float32: what keys of units were reduced by; None where passages have none
     projection: NDArray[np.float32] | None = None
     multilingual: bool = False  # Whether the vectors are of an encoder of many languages
+    words: Encode | None = None  # Encodes words that are no question; None for what encodes these
 
 
 def unit_projection(encoder: Encoder) -> NDArray[np.float32] | None:
@@ -316,7 +330,8 @@ class Question:
     def relation(self) -> tuple[NDArray[np.float32], frozenset[str]]:
         """Vector [D] and stems of the question's words without its names: what relation it asks."""
         asked = without_names(self.sought, capitalised_names(self.sought, self.named))
-        vector: NDArray[np.float32] = self._encode([" ".join(query_terms(asked))])[0]
+        words = self.full.words if self.full else None
+        vector: NDArray[np.float32] = (words or self._encode)([" ".join(query_terms(asked))])[0]
         return vector, relation_stems(asked)
 
     @cached_property

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     _Network: TypeAlias = "OnnxEncoder | BertNetwork"
 
 MINILM = "minilm"  # Name of the checkpoint of the encoder's weights in int8, and of its folder
+QUERY = "query"  # The same of the additions to them by which questions are encoded
 _POSITIONS, _WIDTH = 256, 384
 _BATCHES = ((16, 128), (32, 32), (32, 8))  # Texts and tokens of the batches ranges are observed on
 _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
@@ -40,13 +41,33 @@ def shipped_weights() -> Mapping[str, NDArray[Any]]:
     return arrays
 
 
-def encoder_model(weights: Weights, observe: bool = False, positions: int = _POSITIONS) -> bytes:
+@cache
+def query_additions() -> Weights:
+    """The low-rank additions to weights by which questions are encoded, as for ``BertGraph``.
+
+    ModelError if they are damaged or of other weights of the encoder.
+    """
+    folder = SHIPPED / QUERY
+    arrays, description = load_checkpoint(folder, QUERY)
+    if description.get("encoder") != WEIGHTS_SHA256:
+        raise ModelError(f"the weights in {folder} are of another encoder; reinstall memnet")
+    found = {name: array.astype(np.float32) for name, array in arrays.items()}
+    check_weights(found, folder)
+    return found
+
+
+def encoder_model(
+    weights: Weights,
+    observe: bool = False,
+    positions: int = _POSITIONS,
+    additions: Weights | None = None,
+) -> bytes:
     """Build the ONNX model of the encoder, from ids [B, T] int64 without padding.
 
     It gives "vectors" [B, 384] and the "states" [B, T, 384] whose mean each is, before its length
     became one. ``positions`` is the most tokens of a text; the rest is as for ``BertGraph``.
     """
-    graph = BertGraph(weights, observe)
+    graph = BertGraph(weights, observe, additions)
     states = graph.add("Identity", graph.tokens(positions), result="states")
     mean = graph.add("ReduceMean", states, graph.constant("axis", np.array([1])), keepdims=0)
     graph.add("LpNormalization", mean, axis=-1, p=2, result="vectors")
@@ -71,22 +92,45 @@ def random_texts(
 
 
 class OnnxEncoder:
-    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
+    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe.
 
-    def __init__(self, model: bytes) -> None:
-        self._session = onnx_session(model)
+    A model is made at its first use: who asks needs the one for questions, who stores the other.
+    """
+
+    def __init__(
+        self, model: Callable[[], bytes], query_model: Callable[[], bytes] | None = None
+    ) -> None:
+        """Take what makes the model, and one for questions; None where they are as other texts."""
+        self._models = model, query_model or model
+        self._sessions: dict[Callable[[], bytes], Any] = {}
+        self._lock = threading.Lock()
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Token ids of texts of equal length [B, T] int64 -> [B, D] float32, of length one."""
-        (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
-        return np.asarray(vectors, np.float32)
+        [vectors] = self._run(0, token_ids, "vectors")
+        return vectors
+
+    def embed_query(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As ``embed``, of questions."""
+        [vectors] = self._run(1, token_ids, "vectors")
+        return vectors
 
     def embed_states(
         self, token_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """As ``embed``, with the token states [B, T, D] float32 that each vector is the mean of."""
-        vectors, states = self._session.run(["vectors", "states"], {"ids": token_ids})
-        return np.asarray(vectors, np.float32), np.asarray(states, np.float32)
+        vectors, states = self._run(0, token_ids, "vectors", "states")
+        return vectors, states
+
+    def _run(
+        self, side: int, token_ids: NDArray[np.int64], *outputs: str
+    ) -> list[NDArray[np.float32]]:
+        make = self._models[side]
+        with self._lock:
+            if make not in self._sessions:
+                self._sessions[make] = onnx_session(make())
+            session = self._sessions[make]
+        return [np.asarray(one, np.float32) for one in session.run(outputs, {"ids": token_ids})]
 
 
 _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
@@ -150,11 +194,14 @@ class BertEncoder:
         """
         return self._encode(texts, self.prompts[0])
 
-    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
+    def _encode(
+        self, texts: Sequence[str], prompt: str, query: bool = False
+    ) -> NDArray[np.float32]:
         tokenizer, network = self._network()
+        embed = network.embed_query if query else network.embed
         encodings = tokenizer.encode_batch_fast(list(texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for batch, pooled in self._embedded(network.embed, encodings, prompt):
+        for batch, pooled in self._embedded(embed, encodings, prompt):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.text] += vector * len(window.tokens)
         return self._finished(vectors)
@@ -251,12 +298,24 @@ class MiniLMEncoder(BertEncoder):
     window = 256
     units = SHIPPED / UNITS
 
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N questions -> [N, 384] float32, rows of length one; errors as ``encode``.
+
+        The upper layers have low-rank additions that learned to find passages, whose vectors stay
+        those of ``encode_document``.
+        """
+        return self._encode(texts, "", query=True)
+
+    encode_document = BertEncoder.encode
+
     def _load(self) -> tuple[Any, "_Network"]:
+        additions = query_additions()
         if self._device == CPU:
-            return load_tokenizer(), OnnxEncoder(encoder_model(shipped_weights()))
+            model = partial(encoder_model, shipped_weights())
+            return load_tokenizer(), OnnxEncoder(model, partial(model, additions=additions))
         from memnet.encoders.bert import BertNetwork
 
-        return load_tokenizer(), BertNetwork.load(published_weights(), self._device)
+        return load_tokenizer(), BertNetwork.load(published_weights(), self._device, additions)
 
 
 def _token_windows(
@@ -319,7 +378,7 @@ class StaticEncoder:
 
     ``encode_quick`` adds up one vector for each token and multiplies the sum by a matrix; table
     and matrix are fitted so that the result is near to the vector that the network gives the text.
-    Questions and all else are encoded by the network. Thread-safe.
+    Questions and all else are encoded by the network, which has a side for questions. Thread-safe.
 
     Source: model2vec (Tulkens and van Dongen 2024): token vectors of a sentence encoder, reduced by
     principal components and weighted by frequency; fitted to the vectors of texts as in tokenlearn.
@@ -344,6 +403,12 @@ class StaticEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one, by the network."""
         return self._full.encode(texts)
+
+    encode_document = encode
+
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N questions -> [N, 384] float32, rows of length one, by the network."""
+        return self._full.encode_query(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """Token states of N texts, by the network."""

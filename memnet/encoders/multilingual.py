@@ -4,6 +4,7 @@ import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -86,7 +87,8 @@ class MultilingualEncoder(BertEncoder):
             )
             with suppress(ModelError):  # without a cache to write to, they are made at each start
                 save_checkpoint(folder, MULTILINGUAL, weights, {"made": _SHA256})
-        return _tokenizer(path), OnnxEncoder(encoder_model(weights, positions=self.window))
+        model = partial(encoder_model, weights, positions=self.window)
+        return _tokenizer(path), OnnxEncoder(model)
 
 
 def _tokenizer(path: Path) -> Any:

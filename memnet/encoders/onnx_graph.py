@@ -117,6 +117,7 @@ _RANGE_PREFIX = "range:"  # Names of outputs that give the ranges of a product's
 _WORDS = "embeddings.word_embeddings.weight"
 _PARTS = ("query", "key", "value")
 _SCALE, _INVERSE = ".scale", ".inverse"
+DOWN, UP = ".down", ".up"  # Ends of the names of the two factors of a weight's low-rank addition
 _VERSIONS = {"": 18, _FUSED: 1}
 Weights = Mapping[str, NDArray[Any]]
 
@@ -134,13 +135,18 @@ class BertGraph:
     equation 4 (balanced ranges).
     """
 
-    def __init__(self, weights: Weights, observe: bool = False) -> None:
+    def __init__(
+        self, weights: Weights, observe: bool = False, additions: Weights | None = None
+    ) -> None:
         """Start an empty graph of tensors by BERT's published names.
 
         Products are int8 where ``quantised`` made the weights. ``observe`` makes the ranges of
-        their inputs outputs of the graph: [W] absolute maximum of each channel.
+        their inputs outputs of the graph: [W] absolute maximum of each channel. ``additions``
+        gives some weights [V, W] the factors ``DOWN`` [R, W] and ``UP`` [V, R], float32, of what is
+        added to them: UP DOWN, not rounded (Hu et al. 2022, section 4.1).
         """
         self._weights = weights
+        self._additions = additions or {}
         self._observe = observe
         self._nodes: list[bytes] = []
         self._constants: dict[str, bytes] = {}
@@ -239,13 +245,26 @@ class BertGraph:
             self.add("ReduceMax", self.add("Abs", values), axes, keepdims=0, result=output)
             self._observed[output] = [self._weights[first].shape[1]]
         if self._weights[first].dtype != np.int8:
-            return [
+            products = [
                 self.add("MatMul", values, self.constant(name, self._weights[name].T))
                 for name in names
             ]
-        balanced = self.add("Mul", values, self.weight(first + _INVERSE))
-        rows, scales = self._quantised_rows(balanced)
-        return [self._int8_product(rows, scales, name) for name in names]
+        else:
+            balanced = self.add("Mul", values, self.weight(first + _INVERSE))
+            rows, scales = self._quantised_rows(balanced)
+            products = [self._int8_product(rows, scales, name) for name in names]
+        return [
+            self._with_addition(product, values, name)
+            for product, name in zip(products, names, strict=True)
+        ]
+
+    def _with_addition(self, product: str, values: str, name: str) -> str:
+        """A product, and what the low-rank addition to its weight gives for the same values."""
+        if name + DOWN not in self._additions:
+            return product
+        for factor in (name + DOWN, name + UP):
+            values = self.add("MatMul", values, self.constant(factor, self._additions[factor].T))
+        return self.add("Add", product, values)
 
     def _quantised_rows(self, values: str) -> tuple[str, str]:
         """Values [B, T, W] as uint8 around ``_INPUT_ZERO_POINT``, and their scales [B, T, 1]."""

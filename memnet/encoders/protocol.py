@@ -17,7 +17,7 @@ class Encoder(Protocol):
 
     An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
     True``: it then overlaps with Python work. One that knows other languages than English says
-    ``multilingual = True``. One that has learned questions and passages by different prompts is a
+    ``multilingual = True``. One that encodes questions and passages in different ways is a
     ``TwoSidedEncoder`` too, one for models of facts a ``TokenEncoder``, one with a quicker way for
     passages a ``QuickEncoder``, and one that sees the units of a passage a ``UnitEncoder``.
     """

@@ -123,7 +123,9 @@ class ExpertAnswers:
             frozenset() if model is None else model.relations,
             self.story_words() if "stories" in held else frozenset(),
         )
-        vector = question.vector if gate.encoder == self.store.fingerprint else None
+        vector = None
+        if gate.encoder == self.store.fingerprint:
+            [vector] = self.vectors.encode([question.sought])  # as the gate has learned from them
         weights = gate.weigh(features_of(question, known), vector, held)
         by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])
         return Routed({name: weight for name, weight in by_weight if weight}, held)

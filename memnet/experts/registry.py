@@ -32,7 +32,6 @@ from memnet.encoders.protocol import (
     Encoder,
     QuickEncoder,
     TokenEncoder,
-    document_encode,
     token_encoder,
 )
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
@@ -248,10 +247,13 @@ def load_experts(
 
 def _full_vectors(encoder: Encoder) -> FullVectors:
     """What questions are compared by beside the stored vectors of passages."""
-    encode = RecentVectors(encoder, _PASSAGES_KEPT, document_encode(encoder)).encode
+    vectors = RecentVectors(encoder, _PASSAGES_KEPT)
     of_all = getattr(encoder, "quick_is_final", False)
     multilingual = getattr(encoder, "multilingual", False)
-    return FullVectors(encode, of_all, unit_projection(encoder), multilingual)
+    projection = unit_projection(encoder)
+    return FullVectors(
+        vectors.encode_document, of_all, projection, multilingual, words=vectors.encode
+    )
 
 
 def _documents_model(

@@ -1,21 +1,31 @@
 import json
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
 from memnet import Config, Document, Engine
 from memnet.checkpoints import SHIPPED
 from memnet.encoders import minilm, weights
 from memnet.encoders.bert import BertNetwork
-from memnet.encoders.minilm import MINILM, MiniLMEncoder
+from memnet.encoders.minilm import (
+    MINILM,
+    QUERY,
+    MiniLMEncoder,
+    OnnxEncoder,
+    encoder_model,
+)
+from memnet.encoders.onnx_graph import DOWN, UP
 from memnet.encoders.protocol import MENTION, token_encoder
-from memnet.encoders.weights import published_weights
+from memnet.encoders.weights import load_tokenizer, published_weights
 from memnet.errors import EncoderError, ModelError
+from memnet.experts.registry import load_static_encoder
 from memnet.storage.values import UNIT_WIDTH
 from tests.toy import toy_store
 
@@ -98,6 +108,40 @@ def test_units_are_means_of_the_states_of_their_tokens(device: str) -> None:
             assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-5)
 
 
+def test_questions_have_vectors_of_their_own_and_passages_keep_theirs() -> None:
+    texts = ["When does the ferry to Orre leave?", "Who has the key?", "Berth 4 is let. " * 90]
+    cpu, torch_cpu = (MiniLMEncoder(threads=2, device=device) for device in ("cpu", "cpu:0"))
+    queries = cpu.encode_query(texts)
+    cosines = (queries * torch_cpu.encode_query(texts)).sum(axis=1)
+    assert cosines.min() > 0.99
+    np.testing.assert_array_equal(cpu.encode_document(texts), cpu.encode(texts))
+    assert (queries * cpu.encode_document(texts)).sum(axis=1).max() < 0.99
+    static = load_static_encoder(SHIPPED / "static", cpu)
+    np.testing.assert_array_equal(static.encode_query(texts), queries)
+
+
+def test_low_rank_additions_change_a_product_as_their_weight_would() -> None:
+    """In float32, where the graph and a network with the sums as its weights must agree."""
+    published = load_file(published_weights())
+    rng = np.random.default_rng(0)
+    additions = {
+        f"{name}{end}": rng.normal(0, 0.1, shape).astype(np.float32)
+        for layer in (4, 5)
+        for name in (
+            f"encoder.layer.{layer}.attention.self.value.weight",
+            f"encoder.layer.{layer}.output.dense.weight",
+        )
+        for end, shape in ((DOWN, (3, published[name].shape[1])), (UP, (384, 3)))
+    }
+    network = BertNetwork.load(published_weights(), additions=additions)
+    model = partial(encoder_model, published)
+    graph = OnnxEncoder(model, partial(model, additions=additions))
+    ids = np.array([load_tokenizer().encode("Which boats lie at Kestle?").ids])
+    np.testing.assert_allclose(graph.embed_query(ids), network.embed_query(ids), atol=1e-5)
+    np.testing.assert_allclose(graph.embed(ids), network.embed(ids), atol=1e-5)
+    assert np.abs(graph.embed(ids) - graph.embed_query(ids)).max() > 0.01
+
+
 def test_the_projection_of_units_is_orthonormal(encoder: MiniLMEncoder) -> None:
     projection = encoder.unit_projection()
     assert projection.shape == (384, UNIT_WIDTH)
@@ -118,16 +162,18 @@ def test_damaged_and_missing_weights_are_refused(tmp_path: Path) -> None:
         published_weights(tmp_path / "model.safetensors")
 
 
-@pytest.mark.parametrize("name", ["minilm-*.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["minilm-*.safetensors", "tokenizer.json", "query-*.safetensors"])
 def test_damaged_files_that_ship_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    shutil.copytree(SHIPPED / MINILM, tmp_path / MINILM)
+    for part in (MINILM, QUERY):
+        shutil.copytree(SHIPPED / part, tmp_path / part)
     for module in (minilm, weights):
         monkeypatch.setattr(module, "SHIPPED", tmp_path)
-    for loads in ("shipped_weights", "load_tokenizer"):  # which are kept once loaded
+    # Which are kept once loaded.
+    for loads in ("shipped_weights", "query_additions", "load_tokenizer"):
         monkeypatch.setattr(minilm, loads, getattr(minilm, loads).__wrapped__)
-    (file,) = (tmp_path / MINILM).glob(name)
+    (file,) = tmp_path.glob(f"*/{name}")
     with file.open("r+b") as opened:
         opened.seek(1000)
         opened.write(b"\0\1\2")

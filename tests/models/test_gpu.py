@@ -48,6 +48,7 @@ def test_the_encoder() -> None:
     texts += ["light " * 400, "word", ""]
     there, here = MiniLMEncoder(device=GPU), MiniLMEncoder(device=TORCH_CPU)
     np.testing.assert_allclose(there.encode(texts), here.encode(texts), atol=1e-5)
+    np.testing.assert_allclose(there.encode_query(texts), here.encode_query(texts), atol=1e-5)
     network = there._network()[1]
     assert isinstance(network, BertNetwork)
     assert network.words.weight.is_cuda

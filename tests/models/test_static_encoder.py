@@ -15,7 +15,7 @@ from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, rescore
 from memnet.documents.question import FullVectors, Question, RecentVectors
 from memnet.encoders.minilm import STATIC, MiniLMEncoder, StaticEncoder
-from memnet.encoders.protocol import QuickEncoder
+from memnet.encoders.protocol import QuickEncoder, query_encode
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.registry import load_static_encoder
@@ -247,3 +247,21 @@ def test_remembered_vectors_are_those_of_their_texts() -> None:
     )
     assert encoder.encoded[4:] == ["two"]
     assert vectors.encode([]).shape == (0, 64)
+
+
+class _TwoSided(ToyEncoder):
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return -self.encode(texts)
+
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.encode([f"passage: {text}" for text in texts])
+
+
+def test_remembered_vectors_of_one_text_differ_by_side() -> None:
+    encoder, texts = _TwoSided(), ["one", "two"]
+    vectors = RecentVectors(encoder)
+    assert query_encode(vectors) == vectors.encode_query
+    for _ in range(2):
+        for side in ("encode", "encode_query", "encode_document"):
+            found = getattr(vectors, side)(texts)
+            np.testing.assert_array_equal(found, getattr(encoder, side)(texts))
