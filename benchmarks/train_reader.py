@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--frozen", type=int, default=0, help="layers that stay as they are")
     parser.add_argument("--set", help="all examples of this set alone are in each pass")
     parser.add_argument("--general", type=int, default=45_000, help="others in each pass")
+    parser.add_argument("--bfloat16", action="store_true", help="on a processor with AMX as well")
     options = parser.parse_args()
     torch.manual_seed(0)
     about, general = (list(lines(options.examples / f"{n}.jsonl")) for n in ("train", "general"))
@@ -87,8 +88,9 @@ def main() -> None:
             for group in optimizer.param_groups:
                 group["lr"] = options.rate * share
             inputs = [one.to(options.device) for one in padded(batch)]
-            on_gpu = inputs[0].device.type == "cuda"
-            with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=on_gpu):
+            device = inputs[0].device.type
+            half = options.bfloat16 or device == "cuda"
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=half):
                 scores = network(*inputs)
             loss = reading_loss(scores, [one.right for one in batch])
             optimizer.zero_grad(set_to_none=True)
