@@ -17,13 +17,12 @@ Source: Hu et al. 2022 (LoRA); Karpukhin et al. 2020, section 3.2 (the loss), wi
 """
 
 import argparse
-import gzip
-import json
 import math
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -34,7 +33,9 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from benchmarks.questions import collapsed, read_questions, unpack_everyday
+from benchmarks.questions import collapsed, unpack_everyday
+from benchmarks.reader_data.documents import collections
+from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of, part_of_collection
 from memnet import Document, Engine
 from memnet.checkpoints import save_checkpoint
@@ -309,7 +310,7 @@ def _found(queries: _Queries, memories: Sequence[_Memory]) -> tuple[float, float
                     is_right = np.isin(row, memory.right[number])
                     first, five = first + bool(is_right[0]), five + bool(is_right.any())
                     count += 1
-    return round(100 * float(first) / count, 1), round(100 * float(five) / count, 1)
+    return round(100 * first / count, 1), round(100 * five / count, 1)
 
 
 def _prepared(data: Path, keys: Path) -> dict[str, list[_Memory]]:
@@ -352,11 +353,12 @@ def _exported(engine: Engine, asked: Sequence[Asked]) -> dict[str, Any]:
             of_source.setdefault(slot.source, []).append(number)
         kept: list[tuple[str, list[int], dict[int, float]]] = []
         for text, evidence in asked:
+            wanted = [(source, quote and collapsed(quote)) for source, quote in evidence]
             right = {
                 number
-                for source, quote in evidence
+                for source, quote in wanted
                 for number in (range(len(ids)) if source is None else of_source.get(source, ()))
-                if quote is None or collapsed(quote) in texts[number]
+                if quote is None or quote in texts[number]
             }
             if right:
                 question = Question(text, store, query_encode(engine.encoder))
@@ -411,14 +413,14 @@ def _memories(data: Path) -> Iterator[tuple[str, _Memories]]:
 
 def _documents(data: Path, dev: bool) -> tuple[list[Document], list[Asked]]:
     """The passages of the collections of documents, and the questions about them."""
-    questions = read_questions()
-    for file in sorted((data / "docs_train").glob("*.jsonl")):
-        questions += _lines(file)
     stored: dict[tuple[str, str], Document] = {}
     asked: dict[str, Asked] = {}
-    for one in questions:
-        if (part_of_collection(one["collection"]) != "train") != dev:
-            continue
+    chosen = (
+        own
+        for name, own in collections(data).items()
+        if (part_of_collection(name) != "train") == dev
+    )
+    for one in chain.from_iterable(chosen):
         for passage in one.get("passages") or [one]:
             title, text = Path(passage["source"]).stem, passage["passage"]
             document = Document(id=f"document-{len(stored)}", title=title, text=text)
@@ -448,7 +450,7 @@ def _paragraphs(data: Path, sets: Sequence[str]) -> tuple[list[Document], list[A
     asked: list[Asked] = []
     for name in sets:
         file = data / "reader_more" / f"{name}.jsonl.gz"
-        for one in _lines(file if file.exists() else data / name / "train.jsonl"):
+        for one in lines(file if file.exists() else data / name / "train.jsonl"):
             title, text = one.get("title", ""), one["text"]
             known = one["question"] if name in ("nq_oracle", "popqa") else text
             if one.get("answers") and len(text) >= _LEAST and part_of(name, known) == "train":
@@ -464,7 +466,7 @@ def _chains(data: Path) -> tuple[list[Document], list[Asked]]:
     asked: list[Asked] = []
     files = sorted((data / "multihop_train").iterdir())
     for file in [data / "reader_more" / "multihop2.jsonl.gz", *files]:
-        for one in _lines(file):
+        for one in lines(file):
             right: list[tuple[str | None, str | None]] = []
             for passage in one["passages"]:
                 title, text = passage["title"], passage["text"]
@@ -475,11 +477,6 @@ def _chains(data: Path) -> tuple[list[Document], list[Asked]]:
             if part_of(file.name.partition(".")[0], one["question"]) == "train":
                 asked.append((one["question"], right))
     return list(stored.values()), asked
-
-
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ SHIPPED = Path(__file__).parents[1] / "shipped"
 _FORMAT = 1
 _MAX_DESCRIPTION_BYTES = 50_000_000
 _MAX_TENSOR_BYTES = 2_000_000_000  # A hundred times those of what ships
-_MAX_WEIGHT = 1e6  # No trained weight comes near it, and products of larger ones overflow
+# No trained weight comes near it, and products of larger ones overflow. In float32, so that weights
+# in half precision, which ends at 65,504, are compared in it.
+_MAX_WEIGHT = np.float32(1e6)
 
 
 def shipped_models() -> dict[str, Path]:

@@ -1,6 +1,5 @@
 """BERT on this project's own Transformer encoder, as a sentence encoder."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +30,6 @@ class BertNetwork(nn.Module):
         self.norm = nn.LayerNorm(_WIDTH, eps=1e-12)
         self.dropout = nn.Dropout(dropout)
         self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER, dropout=dropout)
-        # A network of its own, where there is one: in a tuple, so that it is no part of this one.
-        self._query_network: tuple[BertNetwork, ...] = ()
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Token ids [B, T] int64 without padding, T at most 512 -> [B, D] float32 of length one."""
@@ -70,29 +67,18 @@ class BertNetwork(nn.Module):
     def _on_device(self, token_ids: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 
-    def embed_query(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As ``embed``, of questions, by a network loaded with additions for them."""
-        return self._query_network[0].embed(token_ids)
-
     @classmethod
     def load(
         cls, path: Path, device: str = "cpu", additions: Weights | None = None
     ) -> "BertNetwork":
         """Load a safetensors file, which stays memory-mapped where ``device`` is "cpu".
 
-        ``additions`` are those for questions, as ``BertGraph`` takes them.
+        ``additions`` are low-rank additions to some weights, as ``BertGraph`` takes them.
         """
-        tensors = bert_tensors(path)
-        network = cls._with(tensors, device)
-        if additions is not None:
-            for name in (one.removesuffix(UP) for one in additions if one.endswith(UP)):
-                addition = torch.from_numpy(additions[name + UP] @ additions[name + DOWN])
-                tensors[internal_name(name)] = tensors[internal_name(name)] + addition
-            network._query_network = (cls._with(tensors, device),)
-        return network
-
-    @classmethod
-    def _with(cls, tensors: Mapping[str, Tensor], device: str) -> "BertNetwork":
+        tensors, added = bert_tensors(path), additions or {}
+        for name in (one.removesuffix(UP) for one in added if one.endswith(UP)):
+            addition = torch.from_numpy(added[name + UP] @ added[name + DOWN])
+            tensors[internal_name(name)] = tensors[internal_name(name)] + addition
         with torch.device("meta"):
             network = cls()
         network.load_state_dict(tensors, assign=True)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -33,12 +33,7 @@ _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
 @lru_cache(maxsize=1)
 def shipped_weights() -> Mapping[str, NDArray[Any]]:
     """The weights that ship, as ``onnx_graph.quantised`` gives them; ModelError if damaged."""
-    folder = SHIPPED / MINILM
-    arrays, description = load_checkpoint(folder, MINILM)
-    if description.get("encoder") != WEIGHTS_SHA256:
-        raise ModelError(f"the weights in {folder} are of another encoder; reinstall memnet")
-    check_weights(arrays, folder)
-    return arrays
+    return _shipped(MINILM)
 
 
 @cache
@@ -47,13 +42,16 @@ def query_additions() -> Weights:
 
     ModelError if they are damaged or of other weights of the encoder.
     """
-    folder = SHIPPED / QUERY
-    arrays, description = load_checkpoint(folder, QUERY)
+    return {name: array.astype(np.float32) for name, array in _shipped(QUERY).items()}
+
+
+def _shipped(name: str) -> Mapping[str, NDArray[Any]]:
+    folder = SHIPPED / name
+    arrays, description = load_checkpoint(folder, name)
     if description.get("encoder") != WEIGHTS_SHA256:
         raise ModelError(f"the weights in {folder} are of another encoder; reinstall memnet")
-    found = {name: array.astype(np.float32) for name, array in arrays.items()}
-    check_weights(found, folder)
-    return found
+    check_weights(arrays, folder)
+    return arrays
 
 
 def encoder_model(
@@ -92,45 +90,22 @@ def random_texts(
 
 
 class OnnxEncoder:
-    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe.
+    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
 
-    A model is made at its first use: who asks needs the one for questions, who stores the other.
-    """
-
-    def __init__(
-        self, model: Callable[[], bytes], query_model: Callable[[], bytes] | None = None
-    ) -> None:
-        """Take what makes the model, and one for questions; None where they are as other texts."""
-        self._models = model, query_model or model
-        self._sessions: dict[Callable[[], bytes], Any] = {}
-        self._lock = threading.Lock()
+    def __init__(self, model: bytes) -> None:
+        self._session = onnx_session(model)
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Token ids of texts of equal length [B, T] int64 -> [B, D] float32, of length one."""
-        [vectors] = self._run(0, token_ids, "vectors")
-        return vectors
-
-    def embed_query(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As ``embed``, of questions."""
-        [vectors] = self._run(1, token_ids, "vectors")
-        return vectors
+        (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
+        return np.asarray(vectors, np.float32)
 
     def embed_states(
         self, token_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """As ``embed``, with the token states [B, T, D] float32 that each vector is the mean of."""
-        vectors, states = self._run(0, token_ids, "vectors", "states")
-        return vectors, states
-
-    def _run(
-        self, side: int, token_ids: NDArray[np.int64], *outputs: str
-    ) -> list[NDArray[np.float32]]:
-        make = self._models[side]
-        with self._lock:
-            if make not in self._sessions:
-                self._sessions[make] = onnx_session(make())
-            session = self._sessions[make]
-        return [np.asarray(one, np.float32) for one in session.run(outputs, {"ids": token_ids})]
+        vectors, states = self._session.run(["vectors", "states"], {"ids": token_ids})
+        return np.asarray(vectors, np.float32), np.asarray(states, np.float32)
 
 
 _BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
@@ -194,14 +169,11 @@ class BertEncoder:
         """
         return self._encode(texts, self.prompts[0])
 
-    def _encode(
-        self, texts: Sequence[str], prompt: str, query: bool = False
-    ) -> NDArray[np.float32]:
+    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
         tokenizer, network = self._network()
-        embed = network.embed_query if query else network.embed
         encodings = tokenizer.encode_batch_fast(list(texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for batch, pooled in self._embedded(embed, encodings, prompt):
+        for batch, pooled in self._embedded(network.embed, encodings, prompt):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.text] += vector * len(window.tokens)
         return self._finished(vectors)
@@ -291,31 +263,53 @@ class BertEncoder:
         raise NotImplementedError
 
 
+class _QuestionEncoder(BertEncoder):
+    """all-MiniLM-L6-v2 with the low-rank additions that learned to find passages."""
+
+    window = 256
+
+    def _load(self) -> tuple[Any, "_Network"]:
+        return _load_minilm(self._device, query_additions())
+
+
 class MiniLMEncoder(BertEncoder):
-    """all-MiniLM-L6-v2 (Wang et al. 2020): the vectors of sentence-transformers for the same."""
+    """all-MiniLM-L6-v2 (Wang et al. 2020): the vectors of sentence-transformers for the same.
+
+    Questions have a network of their own, and passages are found by its vectors. Each network is
+    loaded at its first use: who asks may need no other, and who stores needs none for questions.
+    """
 
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
     window = 256
     units = SHIPPED / UNITS
 
-    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N questions -> [N, 384] float32, rows of length one; errors as ``encode``.
+    def __init__(self, threads: int = 1, device: str = "cpu") -> None:
+        """As for ``BertEncoder``."""
+        super().__init__(threads, device)
+        self._questions = _QuestionEncoder(threads, device)
 
-        The upper layers have low-rank additions that learned to find passages, whose vectors stay
-        those of ``encode_document``.
-        """
-        return self._encode(texts, "", query=True)
+    def load(self) -> None:
+        """Load all weights now; EncoderError or ModelError if they are missing or damaged."""
+        super().load()
+        self._questions.load()
+
+    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N questions -> [N, 384] float32, rows of length one; errors as ``encode``."""
+        return self._questions.encode(texts)
 
     encode_document = BertEncoder.encode
 
     def _load(self) -> tuple[Any, "_Network"]:
-        additions = query_additions()
-        if self._device == CPU:
-            model = partial(encoder_model, shipped_weights())
-            return load_tokenizer(), OnnxEncoder(model, partial(model, additions=additions))
-        from memnet.encoders.bert import BertNetwork
+        return _load_minilm(self._device, None)
 
-        return load_tokenizer(), BertNetwork.load(published_weights(), self._device, additions)
+
+def _load_minilm(device: str, additions: Weights | None) -> tuple[Any, "_Network"]:
+    """Tokenizer and network on a device, with low-rank additions to its weights or without."""
+    if device == CPU:
+        return load_tokenizer(), OnnxEncoder(encoder_model(shipped_weights(), additions=additions))
+    from memnet.encoders.bert import BertNetwork
+
+    return load_tokenizer(), BertNetwork.load(published_weights(), device, additions)
 
 
 def _token_windows(

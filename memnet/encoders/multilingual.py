@@ -4,7 +4,6 @@ import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -87,8 +86,7 @@ class MultilingualEncoder(BertEncoder):
             )
             with suppress(ModelError):  # without a cache to write to, they are made at each start
                 save_checkpoint(folder, MULTILINGUAL, weights, {"made": _SHA256})
-        model = partial(encoder_model, weights, positions=self.window)
-        return _tokenizer(path), OnnxEncoder(model)
+        return _tokenizer(path), OnnxEncoder(encoder_model(weights, positions=self.window))
 
 
 def _tokenizer(path: Path) -> Any:
