@@ -7,7 +7,8 @@ everyday collections, and of the collections of documents that no reader learned
 "train" those that rules say something of, which are few elsewhere), how likely the word that is
 likelier is what the quotation says. Cells: of those that are looked up for the questions about the
 everyday collections of part "fit", how likely they are right. What is printed is cross-validated by
-question; the weights stand in ``memnet.reader.support`` and ``.cells``.
+question; the weights stand in ``memnet.reader.support`` and ``.cells``. READER reads the cells;
+verdicts are those of the shipped network.
 
 With ``--attention`` the weights of attention over rows and over their cells come first, from the
 questions about the same collections that one cell answers: those of the others are fitted to it.
@@ -123,12 +124,11 @@ def _everyday(one: dict[str, Any]) -> _Pair | None:
 
 def _judged(memory: Engine, pair: _Pair) -> _Case:
     question, title, quoted, verdict = pair
-    reader = memory.reader.load().reader
+    reader = memory.reader.load_verdicts()
     if reader is None:
         raise SystemExit("the memory has no reader")
     reading = reader.read(question, [Passage(title, quoted)])
-    encode = memory.encoder.encode
-    word, signals = verdict_signals(question, quoted, title, "", reading, encode)
+    word, signals = verdict_signals(question, quoted, title, "", reading)
     return _Case(signals, word == verdict)
 
 

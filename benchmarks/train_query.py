@@ -126,31 +126,43 @@ def main() -> None:
     save_checkpoint(options.out, QUERY, queries.additions(), notes)
 
 
-class _Addition(nn.Module):
+class Addition(nn.Module):
     """A linear layer with a low-rank addition to its weight."""
 
-    def __init__(self, layer: nn.Linear) -> None:
+    def __init__(self, layer: nn.Linear, rank: int = _RANK, dropout: float = _DROPOUT) -> None:
         super().__init__()
-        self.layer = layer
+        self.layer, self.dropout = layer, dropout
         scale = 1 / math.sqrt(layer.in_features)
-        self.down = nn.Parameter(torch.randn(_RANK, layer.in_features) * scale)
-        self.up = nn.Parameter(torch.zeros(layer.out_features, _RANK))
+        self.down = nn.Parameter(torch.randn(rank, layer.in_features) * scale)
+        self.up = nn.Parameter(torch.zeros(layer.out_features, rank))
 
     # What ``MultiHeadAttention`` looks at to decide how to project.
     @property
     def weight(self) -> Tensor:
+        """[out, in] float32, with the addition."""
         return self.layer.weight + self.up @ self.down
 
     @property
     def bias(self) -> Tensor:
+        """[out] float32."""
         return self.layer.bias
 
     def forward(self, values: Tensor) -> Tensor:
-        reduced = nn.functional.linear(
-            nn.functional.dropout(values, _DROPOUT, self.training), self.down
+        """[..., in] -> [..., out], in the dtype of the values."""
+        kept = nn.functional.dropout(values, self.dropout, self.training)
+        down, up = self.down.to(values.dtype), self.up.to(values.dtype)
+        added: Tensor = self.layer(values) + nn.functional.linear(
+            nn.functional.linear(kept, down), up
         )
-        added: Tensor = self.layer(values) + nn.functional.linear(reduced, self.up)
         return added
+
+
+def add_to(layers: nn.ModuleList, rank: int = _RANK, dropout: float = _DROPOUT) -> None:
+    """Give all linear layers within some layers a low-rank addition."""
+    for name, part in list(layers.named_modules()):
+        if isinstance(part, nn.Linear):
+            parent, _, last = name.rpartition(".")
+            setattr(layers.get_submodule(parent), last, Addition(part, rank, dropout))
 
 
 class _Queries(nn.Module):
@@ -162,11 +174,7 @@ class _Queries(nn.Module):
         self.temperature = nn.Parameter(torch.tensor(math.log(_TEMPERATURE)))
         self.projection = torch.from_numpy(MiniLMEncoder().unit_projection().copy())
         self.tokenizer = load_tokenizer()
-        for layer in self.network.encoder.layers[_FIRST_LAYER:]:
-            for name, part in list(layer.named_modules()):
-                if isinstance(part, nn.Linear):
-                    parent, _, last = name.rpartition(".")
-                    setattr(layer.get_submodule(parent), last, _Addition(part))
+        add_to(self.network.encoder.layers[_FIRST_LAYER:])
         self.learned = [one for one in self.parameters() if one.requires_grad]
         self.averaged = [one.detach().clone() for one in self.learned]
 
@@ -198,7 +206,7 @@ class _Queries(nn.Module):
             for mean, one in zip(self.averaged, self.learned, strict=True):
                 one.copy_(mean)
             for part in self.modules():
-                if isinstance(part, _Addition):
+                if isinstance(part, Addition):
                     part.up.mul_(_KEPT)
 
     def additions(self) -> dict[str, NDArray[np.float16]]:
@@ -208,7 +216,7 @@ class _Queries(nn.Module):
         return {
             published[f"{name}.weight"] + end: one.detach().numpy().astype(np.float16)
             for name, part in self.network.named_modules()
-            if isinstance(part, _Addition)
+            if isinstance(part, Addition)
             for end, one in ((DOWN, part.down), (UP, part.up))
         }
 

@@ -334,7 +334,8 @@ class TextAnswers:
             )
             asked = resolved[-1].question if resolved else text
             if compared is None:
-                prediction = read_alone(asked, prediction, reader, self._encoder.encode)
+                verdicts = self._reader.load_verdicts
+                prediction = read_alone(asked, prediction, reader, verdicts, self._encoder.encode)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
             prediction = as_stored(prediction, dated)

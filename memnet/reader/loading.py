@@ -11,6 +11,7 @@ from memnet.encoders.weights import load_tokenizer
 from memnet.errors import MemnetError
 from memnet.reader.checkpoint import (
     READER,
+    NetworkKind,
     load_calibration,
     load_weights,
     onnx_scores,
@@ -18,15 +19,20 @@ from memnet.reader.checkpoint import (
 )
 from memnet.reader.confidence import Calibration
 from memnet.reader.remote import RemoteReader, is_remote
-from memnet.reader.spans import ExtractiveReader, Packer, Reader
+from memnet.reader.spans import HEADS, ExtractiveReader, Packer, Reader
 from memnet.runtime.device import CPU
 
 SPANS = "spans"  # Name of the shipped reader of short answers
+VERDICTS = NetworkKind("verdicts", HEADS)  # What reads a quotation for yes or no
 SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
 def load_reader(
-    folder: Path, max_tokens: int, threads: int = 1, device: str = CPU
+    folder: Path,
+    max_tokens: int,
+    threads: int = 1,
+    device: str = CPU,
+    kind: NetworkKind = READER,
 ) -> ExtractiveReader:
     """A saved reader: on the processor in int8 by ONNX Runtime, on a GPU by torch.
 
@@ -35,11 +41,11 @@ def load_reader(
     """
     packer = Packer(load_tokenizer(), max_tokens)
     if device == CPU:
-        model = span_model(load_weights(folder))
+        model = span_model(load_weights(folder, kind))
         return ExtractiveReader(onnx_scores(model, threads), packer, threads)
-    from memnet.reader.network import load_span_network, score_packs
+    from memnet.reader.network import SpanNetwork, load_network, score_packs
 
-    network = load_span_network(folder).eval().requires_grad_(False).to(device)
+    network = load_network(folder, kind, SpanNetwork).eval().requires_grad_(False).to(device)
     return ExtractiveReader(score_packs(network), packer, threads)
 
 
@@ -66,7 +72,8 @@ class LazyReader:
         """Find the reader.
 
         Args:
-            name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, the
+            name: "sentences" for none, "spans", a folder that ``memnet train reader`` made (yes or
+                no is then read by the shipped network for that), the
                 name or folder of an extractive model of the transformers library, or
                 "openai:URL#MODEL" for a model on a server; or a reader.
             device: of torch, that is there.
@@ -81,6 +88,7 @@ class LazyReader:
         self._settings = max_tokens, threads, device
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
+        self._verdicts: Reader | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
         self.folder: Path | None = None
@@ -108,6 +116,20 @@ class LazyReader:
                     loaded = LoadedReader(load_reader(self.folder, *self._settings), calibration)
                 self._loaded = loaded
             return self._loaded
+
+    def load_verdicts(self) -> Reader | None:
+        """What reads a quotation for yes or no; errors as ``load_reader``.
+
+        Beside a reader that memnet trained it is the shipped network for that, None where it is
+        left out; another reader does so itself.
+        """
+        if self.folder is None:
+            return self.load().reader
+        folder = SHIPPED / VERDICTS.name
+        with self._lock:
+            if self._verdicts is None and (folder / f"{VERDICTS.name}.json").is_file():
+                self._verdicts = load_reader(folder, *self._settings, VERDICTS)
+            return self._verdicts
 
     def load_early(self) -> None:
         """Start loading on another thread; an error is raised when the reader is needed."""

@@ -142,13 +142,12 @@ class Restated(NamedTuple):
 class Difference(NamedTuple):
     """How a clause differs from a question."""
 
-    missing: set[str]  # Stems that the question has, the clause and a title not; no prepositions
+    missing: set[str]  # Stems that the question has, and the clause not; no prepositions
     instead: set[str]  # Stems that the clause has, and the question not; no prepositions
     modal: str  # "may" or "must" if both are of that
     opposed: bool  # Whether it has an opposite of a word of the question, and another of its words
     denies: bool
     shared: int  # How many stems both have
-    clause: str
 
     @property
     def is_of_other(self) -> bool:
@@ -292,9 +291,9 @@ def _of_others(asked: _Frame, clause: str, named: frozenset[str]) -> Restated | 
     return Restated(asked.denials % 2 == 1, sure=False) if differ and may else None
 
 
-def differences(question: str, text: str, title: str = "") -> list[Difference]:
+def differences(question: str, text: str) -> list[Difference]:
     """How the clauses of a text differ from a question, the nearest first, and "" last."""
-    asked, named = (_frame(_spelled(one)) for one in (question, title))
+    asked = _frame(_spelled(question))
     found: list[Difference] = []
     spelled = (_spelled(text[unit.start : unit.end]) for unit in units(text))
     for clause in (*chain.from_iterable(map(_clauses, spelled)), ""):
@@ -304,11 +303,10 @@ def differences(question: str, text: str, title: str = "") -> list[Difference]:
         opposed = any(_kind(one, other) for one in missing for other in instead)
         shared = len(set(asked.words) - missing)
         opposed = opposed and shared > 0 and _same_limits(question, clause)
-        missing -= {*named.words, *PREPOSITIONS}
+        missing -= PREPOSITIONS
         modal = asked.modal if asked.modal == said.modal else ""
-        denies = said.denials % 2 == 1
         others = instead - PREPOSITIONS
-        found.append(Difference(missing, others, modal, opposed, denies, shared, clause))
+        found.append(Difference(missing, others, modal, opposed, said.denials % 2 == 1, shared))
     return sorted(found, key=lambda one: len(one.missing))
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
+from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
-from memnet.reader.spans import Passage, Reading
+from memnet.reader.spans import Passage, Reader, Reading
 from memnet.reader.support import read_alone
 from memnet.storage import Slot
 from memnet.types import Candidate
@@ -36,6 +37,8 @@ def verdict(
     title: str = "Notes",
     attested: float = 1.0,
     sure: float = 0.95,
+    judge: Reader | None = None,
+    judged: bool = True,
 ) -> Prediction:
     slot = Slot(1, "passage", "notes.md", "", title, text, 0, len(text), "", "")
     item = RankedSlot(slot, 1.0, 0.8, 1.0, 1)
@@ -44,7 +47,14 @@ def verdict(
         signals=Signals(0.9, 0.0, 0.9, 0.8, 0.5, False, 0, attested=attested),
         quotes=(Quotation(item, 0, len(text), 0.9),),
     )  # fmt: skip
-    return read_alone(question, read, _Sure(word, sure), meanings([{"hen", "fowl"}]))
+    reader = _Sure(word, sure)
+    return read_alone(
+        question,
+        read,
+        reader,
+        lambda: (judge or reader) if judged else None,
+        meanings([{"hen", "fowl"}]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,22 +71,26 @@ def test_what_says_it_is_quoted(question: str, text: str, word: str, shown: str)
 
 
 @pytest.mark.parametrize(
-    ("question", "text", "word"),
+    ("question", "text", "wrong"),
     [
         ("Does Pip eat hay?", FEED, "no"),  # another one is denied it
         ("May I keep hens?", "Fowl may not be kept.", "yes"),
+        ("Is the loft open to visitors in winter?", "The loft is closed from November on.", "yes"),
+        ("Is the mooring fee 40 euros?", "The mooring fee is 60 euros a week.", "yes"),
+        ("May I cook in the cabin?", "Music may be played in the cabin.", "yes"),
     ],
 )
-def test_no_verdict_is_taken_from_another_clause(question: str, text: str, word: str) -> None:
-    read = verdict(question, text, word, "Do you post parcels?")
-    assert not read.promised
-    assert read.shown == text
+def test_the_shipped_network_contradicts_no_text(question: str, text: str, wrong: str) -> None:
+    judge = LazyReader(SPANS).load_verdicts()
+    assert verdict(question, text, wrong, judge=judge).kind != wrong
 
 
 def test_what_leaves_it_open_keeps_its_chances() -> None:
     rule = "Barges may not carry fowl."
     for attested in (1.0, 0.0):  # 0: a code of the question that stands nowhere
-        signals = verdict("May barges carry hens?", rule, "yes", attested=attested).signals
+        signals = verdict(
+            "May barges carry hens?", rule, "yes", attested=attested, sure=0.5
+        ).signals
         assert signals is not None
         assert signals.left_open
         assert signals.attested == attested
@@ -88,3 +102,21 @@ def test_in_other_words_the_network_decides_if_it_is_sure() -> None:
     unsure = verdict("Is the jetty repaired?", text, "yes", sure=0.5)
     assert unsure.shown == text
     assert not unsure.promised
+
+
+def test_what_judges_quotations_says_yes_or_no() -> None:
+    text = "Lessons for beginners begin on Monday."
+    asked = "Do beginners come early in the week?"
+    assert verdict(asked, text, "no", judge=_Sure("yes", 0.95)).kind == "yes"
+    assert verdict(asked, text, "yes", judge=_Sure("no", 0.95)).kind == "no"
+    assert verdict(asked, text, "yes", judge=_Sure("yes", 0.5)).kind == "statement"
+
+
+def test_without_a_network_for_verdicts_own_words_alone_are_one() -> None:
+    text = "Lessons for beginners begin on Monday."
+    assert (
+        verdict("Do lessons for beginners begin on Monday?", text, "yes", judged=False).kind
+        == "yes"
+    )
+    asked = "Do beginners come early in the week?"
+    assert verdict(asked, text, "yes", judged=False).kind == "statement"
