@@ -176,7 +176,6 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
     _report("reader", score)
     averaged = _train(network, pairs, drawn, loss, _STUDENT_RATE, _STUDENT_TOKENS, options.seconds)
     network.load_state_dict(averaged, strict=False)
-    network.eval()
     _report("student", score)
     notes = {"made_by": "python -m benchmarks.train_verdicts"}
     save_weights(options.out, arrays_of(network.state_dict()), notes, VERDICTS)
@@ -249,7 +248,7 @@ def _train(
     tokens: int,
     seconds: float,
 ) -> dict[str, Tensor]:
-    """Train until the time is up; the moving average of what was learned."""
+    """Train until the time is up, and leave it in evaluation mode; the average of the weights."""
     learned = {name: one for name, one in network.named_parameters() if one.requires_grad}
     averaged = {name: one.detach().clone() for name, one in learned.items()}
     optimizer = torch.optim.AdamW(learned.values(), lr=rate, weight_decay=0.01)

@@ -143,10 +143,10 @@ def judged(part: Literal["train", "held_out"]) -> Iterator[Pair]:
     for asked in _collections():
         for one in asked:
             text = "\n".join(piece["quote"] for piece in one["evidence"])
-            if text and asks_whether(one["question"]):
+            judges = one["type"] in ("yesno", "unanswerable") and asks_whether(one["question"])
+            if text and judges:
                 title = Path(one["evidence"][0]["source"]).stem
-                if one["type"] in ("yesno", "unanswerable"):
-                    yield Pair(one["question"], title, text, _verdict(one["answers"]))
+                yield Pair(one["question"], title, text, _verdict(one["answers"]))
 
 
 def _verdict(answers: Sequence[str]) -> Verdict:

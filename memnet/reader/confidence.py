@@ -122,11 +122,6 @@ def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:
     """Whether a name or a number of a question stands in none of some passages."""
     distinct = {item.slot.id: item for item in passages}.values()
     texts = (f"{normalise(item.slot.title)} {item.normalised_text}" for item in distinct)
-    return names_missing(question, texts)
-
-
-def names_missing(question: str, texts: Iterable[str]) -> bool:
-    """Whether a name or a number of a question stands in none of some normalised texts."""
     named = set(stems(" ".join(_NAME.findall(question))))
     for text in texts if named else ():
         named -= _all_stems(text)
