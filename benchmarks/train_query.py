@@ -3,11 +3,11 @@
     python -m benchmarks.train_query --data DIR --keys KEYS --seconds 720 --out memnet/shipped/query
 
 What is stored keeps its vectors: only questions are encoded anew. The questions and the memories
-that they are asked of are those of ``_memories``; KEYS keeps the vectors, keys of units and BM25 of
-each, so that a second run starts at once. The loss is that of the score which finds passages: half
-the cosine of the passage, half that of its best unit, and 0.2 BM25, in a softmax over all passages
-of the memory, of which the right ones are to have the weight. So the additions learn what words do
-not find. Passages nearly the same as a right one are left out.
+that they are asked of are those of ``all_memories``; KEYS keeps the vectors, keys of units and BM25
+of each, so that a second run starts at once. The loss is that of the score which finds passages:
+half the cosine of the passage, half that of its best unit, and 0.2 BM25, in a softmax over all
+passages of the memory, of which the right ones are to have the weight. So the additions learn what
+words do not find. Passages nearly the same as a right one are left out.
 
 Saved is the moving average of the additions, shortened to ``_KEPT``, in half precision. Printed is
 how often a right passage comes first, and among five, for questions of collections that nothing is
@@ -50,6 +50,7 @@ from memnet.encoders.weights import (
     load_tokenizer,
     published_weights,
 )
+from memnet.storage import MemoryStore
 
 _SETS = {
     "paragraphs": ("squad_train_parts", "squadshifts_wiki", "nq_oracle", "qed_nq", "popqa",
@@ -323,7 +324,7 @@ def _found(queries: _Queries, memories: Sequence[_Memory]) -> tuple[float, float
 
 def _prepared(data: Path, keys: Path) -> dict[str, list[_Memory]]:
     """All memories by their group; what ``keys`` has is not made again."""
-    for name, memories in _memories(data):
+    for name, memories in all_memories(data):
         folder = keys / name
         if folder.exists():
             continue
@@ -354,24 +355,11 @@ def _exported(engine: Engine, asked: Sequence[Asked]) -> dict[str, Any]:
         sizes = np.zeros(len(ids), np.int64)
         ends = np.r_[units.starts[1:], len(units.rows)]
         sizes[np.searchsorted(ids, units.ids)] = ends - units.starts
-        slots = store.fetch(ids.tolist())
-        texts = [collapsed(slot.text) for slot in slots]
-        of_source: dict[str, list[int]] = {}
-        for number, slot in enumerate(slots):
-            of_source.setdefault(slot.source, []).append(number)
         kept: list[tuple[str, list[int], dict[int, float]]] = []
-        for text, evidence in asked:
-            wanted = [(source, quote and collapsed(quote)) for source, quote in evidence]
-            right = {
-                number
-                for source, quote in wanted
-                for number in (range(len(ids)) if source is None else of_source.get(source, ()))
-                if quote is None or quote in texts[number]
-            }
-            if right:
-                question = Question(text, store, query_encode(engine.encoder))
-                shared = question.sharing_words(engine.config.hop.candidates)
-                kept.append((text, sorted(right), shared))
+        for text, right in right_passages(store, asked):
+            question = Question(text, store, query_encode(engine.encoder))
+            shared = question.sharing_words(engine.config.hop.candidates)
+            kept.append((text, np.searchsorted(ids, right).tolist(), shared))
         places = {slot: number for number, slot in enumerate(ids.tolist())}
         return {
             "vectors": store.existing_keys(ids.tolist()).vectors.astype(np.float16),
@@ -387,6 +375,25 @@ def _exported(engine: Engine, asked: Sequence[Asked]) -> dict[str, Any]:
             ),
             "sharing_sizes": np.array([len(own) for *_, own in kept], np.int64),
         }
+
+
+def right_passages(store: MemoryStore, asked: Sequence[Asked]) -> Iterator[tuple[str, list[int]]]:
+    """Questions of which passages are known to be right, with these as slot ids, ascending."""
+    slots = store.fetch(store.passage_ids().tolist())
+    texts = {slot.id: collapsed(slot.text) for slot in slots}
+    of_source: dict[str, list[int]] = {}
+    for slot in slots:
+        of_source.setdefault(slot.source, []).append(slot.id)
+    for question, evidence in asked:
+        wanted = [(source, quote and collapsed(quote)) for source, quote in evidence]
+        right = {
+            slot
+            for source, quote in wanted
+            for slot in (texts if source is None else of_source.get(source, ()))
+            if quote is None or quote in texts[slot]
+        }
+        if right:
+            yield question, sorted(right)
 
 
 def _loaded(file: Path) -> _Memory:
@@ -408,7 +415,7 @@ _Stored = Sequence[Document] | Path
 _Memories = Iterator[tuple[_Stored, Sequence[Asked]]]
 
 
-def _memories(data: Path) -> Iterator[tuple[str, _Memories]]:
+def all_memories(data: Path) -> Iterator[tuple[str, _Memories]]:
     """Groups of memories: what is stored, and what is asked of it."""
     yield "documents", iter([_documents(data, dev=False)])
     yield "documents_dev", iter([_documents(data, dev=True)])

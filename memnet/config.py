@@ -155,10 +155,6 @@ class HopConfig(Settings):
     to the best: the usual cosine gap between the first passage of a chain and the second."""
     temperature: float = Field(default=0.15, gt=0)
     """Temperature of the softmax over scores: about ten slots share the attention."""
-    direct_share: float = Field(default=0.5, ge=0, le=1)
-    """Share of direct attention, by cosines and BM25 alone, in that of the last hop. The right
-    passage of 567 training questions about documents is first for 69.8 % (by the hops alone 68.4)
-    and among five for 95.9 % (95.5); of 350 about chains for 88.3 % (88.0) and 93.9 % (93.8)."""
     attended: int = Field(default=10, ge=1)
     """Slots whose mentions the next hop follows."""
     speaker_weight: float = 0.25

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.documents.candidates import LinkFeature
+from memnet.documents.candidates import LinkFeature, SlotFeature
 
 Array = NDArray[np.float64]
 
@@ -37,9 +37,9 @@ def bm25(documents: Sequence[Sequence[str]], query: Sequence[str]) -> list[float
     return scores
 
 
-def passage_score(arrays: Any, candidates: Any, place: int, number: int) -> float:
-    """Score of one passage at hop ``number`` by the arrays of a text controller."""
-    prefix = "later." if number else "first."
+def passage_score(arrays: Any, candidates: Any, place: int, prefix: str) -> float:
+    """Score of one passage by those arrays of a text controller that begin with ``prefix``."""
+    number = int(prefix == "later.")
     features = candidates.features[place].tolist()
     weights = arrays[f"{prefix}weights"].tolist()
     score: float = sum(weight * value for weight, value in zip(weights, features, strict=True))
@@ -60,6 +60,36 @@ def passage_score(arrays: Any, candidates: Any, place: int, number: int) -> floa
         score += sum(weight * value for weight, value in zip(worth, led, strict=True))
     also = [*led, math.log1p(everything)] if number else []
     return score + corrected(arrays, f"{prefix}correction.", features, also)
+
+
+def share_features(
+    of_hops: Sequence[float],
+    plain: Sequence[float],
+    link: Sequence[int],
+    features: Sequence[Sequence[float]],
+) -> list[float]:
+    """What the gate to direct attention is given, for K candidates.
+
+    Args:
+        of_hops: [K] attention of the hops.
+        plain: [K] attention by similarity.
+        link: [K] the strongest link to each, -1 without one.
+        features: [K][F] of the candidates.
+    """
+    hop, near = of_hops.index(max(of_hops)), plain.index(max(plain))
+    return [
+        of_hops[hop],
+        plain[near],
+        sum(min(one, other) for one, other in zip(of_hops, plain, strict=True)),
+        plain[hop],
+        of_hops[near],
+        features[hop][SlotFeature.COVERED],
+        features[near][SlotFeature.COVERED],
+        sum(weight for weight, one in zip(of_hops, link, strict=True) if one >= 0),
+        float(link[hop] >= 0),
+        -sum(weight * math.log(weight) for weight in of_hops if weight),
+        -sum(weight * math.log(weight) for weight in plain if weight),
+    ]
 
 
 def message_context(config: Any, messages: Any, found: Sequence[float], place: int) -> float:

@@ -1,6 +1,7 @@
 """The controller for documents: what each way of addressing is worth, and which links to follow."""
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from memnet.documents.candidates import (
 )
 
 HOP_PREFIXES = "first.", "later."  # Prefixes of the weights of the first hop and of all later ones
+DIRECT_PREFIX, SHARE = "direct.", "share"  # Weights of direct attention, and of the gate to it
 KIND = "text"  # Kind of the model, as the description of its checkpoint gives it
 _HIDDEN = 16  # Width of a correction's hidden layer
 # Arrays of a correction.
@@ -41,10 +43,27 @@ _CORRECTION = (
     "shift", "scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias",
 )  # fmt: skip
 _MIN_ATTENTION = 1e-6  # Attention below which a gradient would be lost in rounding
-# Softmax temperature of direct attention: 0.03 and 0.05 are worse for chains, 0.12 for documents.
-_DIRECT_TEMPERATURE = 0.1
+# Softmax temperature over plain similarities: 0.03 and 0.05 are worse for chains, 0.12 for
+# documents.
+_PLAIN_TEMPERATURE = 0.1
 _MIN_MIXTURE = 1e-30
 _LONG_MESSAGE = 300  # Characters from which the length of a message says nothing more
+
+
+class ShareFeature(IntEnum):
+    """What the gate between the attention of the hops and direct attention is given."""
+
+    HOPS_BEST = 0  # The largest weight of the hops' attention
+    PLAIN_BEST = 1  # The same by similarity alone
+    COMMON = 2  # What the two have in common: the sum of the smaller weights
+    PLAIN_OF_HOPS = 3  # Weight by similarity of the slot that the hops attend to most
+    HOPS_OF_PLAIN = 4  # Weight by the hops of the most similar slot
+    HOPS_COVERED = 5  # ``SlotFeature.COVERED`` of the slot that the hops attend to most
+    PLAIN_COVERED = 6  # The same of the most similar slot
+    LINKED = 7  # Weight of all slots that links lead to, by the hops
+    BEST_LINKED = 8  # 1 where a link leads to the slot that the hops attend to most
+    HOPS_ENTROPY = 9  # In nats
+    PLAIN_ENTROPY = 10
 
 
 class TextController:
@@ -52,8 +71,9 @@ class TextController:
 
     As it is made it knows nothing but the named numbers of ``HopConfig``: a slot's score is a
     weighted sum of cosine, BM25, whether the question names it, and the strongest attended slot
-    that mentions it. A ``TextLearner`` learns other weights for the first hop and for later ones, a
-    gate for links, and a small correction that starts at zero.
+    that mentions it. Training learns other weights for the first hop and for later ones, a gate for
+    links, and a small correction that starts at zero; then the same for direct attention, and what
+    share it has.
 
     A hop updates the query by symbols and attention, not by the vector that it could read: adding
     that to the question's lowered recall (docs/decisions/003-untrained-controller.md).
@@ -87,29 +107,32 @@ class TextController:
     def mixed(self, scores: Scores, candidates: Candidates, share: float | None = None) -> Scores:
         """Scores whose attention is a mixture: of that of the hops and of a direct one.
 
-        The direct one knows cosines and BM25 alone: what was learned from chains costs questions
-        that one passage answers. It has no share where passages have no keys of units, nor beside
-        facts and messages. ``share`` is its share, None for what is configured.
+        The direct one knows what the question says of a passage alone: what was learned from chains
+        costs questions that one passage answers. A learned gate gives its share from what the two
+        attend to, so that a hop that brings nothing counts for little. Facts and messages keep
+        their scores, the highest score of a passage stays, and nothing changes where passages have
+        no keys of units.
 
-        Source: mixtures of experts (Jacobs et al. 1991), with a fixed gate.
+        With a ``share`` [0, 1] nothing learned is used beside the hops: plain similarity has it.
+
+        Source: mixtures of experts (Jacobs et al. 1991).
         """
-        config, features = self.config, candidates.features
-        dense, unit = features[:, SlotFeature.DENSE], features[:, SlotFeature.UNIT]
-        others = candidates.is_fact.any() or candidates.messages is not None
-        share = config.direct_share if share is None else share
-        if not share or others or np.array_equal(dense, unit):
+        passages = passages_with_units(candidates)
+        if not passages.any():
             return scores
-        lexical = np.float32(config.lexical_weight) * features[:, SlotFeature.LEXICAL]
-        similarity = np.float32(0.5) * (dense + unit) + lexical
-        direct = (similarity / _DIRECT_TEMPERATURE).astype(np.float32, copy=False)
-        mixture = share * softmax(direct)
-        mixture += (1 - share) * softmax(self.logits(scores))
-        wanted = np.float32(config.temperature) * np.log(np.maximum(mixture, _MIN_MIXTURE))
-        total = scores.total()
-        change = wanted - total
-        if len(total):  # the best keeps its score
-            change += total.max() - wanted.max()
-        return scores._replace(learned=scores.learned + change.astype(np.float32))
+        features, total = candidates.features[passages], scores.total()[passages]
+        of_hops = softmax(total / np.float32(self.config.temperature))
+        if share is None:
+            direct = direct_logits(self._arrays, self.config, features)
+            given = share_features(of_hops, scores.link[passages], features, self.config)
+            [share] = sigmoid(linear(self._arrays, SHARE, given[None])[0])
+        else:
+            direct = plain_logits(features, self.config)
+        mixture = share * softmax(direct) + (1 - share) * of_hops
+        wanted = np.float32(self.config.temperature) * np.log(np.maximum(mixture, _MIN_MIXTURE))
+        learned = scores.learned.copy()
+        learned[passages] += wanted - total + (total.max() - wanted.max())
+        return scores._replace(learned=learned)
 
     def update(self, ids: Sequence[int], logits: FloatArray) -> QueryState:
         """The state after a hop over slots ``ids``, best first, with their logits [K] float32."""
@@ -137,9 +160,7 @@ class TextController:
             + config.question_symbol_weight * named
             + config.read_symbol_weight * linked
         )
-        others = ~facts
-        if candidates.messages is not None:
-            others &= ~candidates.messages.is_message
+        others = _passages(candidates)
         shift = _highest(untrained, others) - _highest(passages.total(), others)
         symbolic = np.maximum(config.question_fact_weight * named, config.read_fact_weight * linked)
         zero = np.float32(0)
@@ -194,7 +215,69 @@ class TextController:
         return worth
 
 
-def hop_scores(weights: Weights, prefix: str, features: Array, links: Links) -> Scores:
+def passages_with_units(candidates: Candidates) -> NDArray[np.bool_]:
+    """[K]: which are passages; none where none of them has keys of units."""
+    passages, features = _passages(candidates), candidates.features
+    dense, unit = features[:, SlotFeature.DENSE], features[:, SlotFeature.UNIT]
+    return passages if (passages & (dense != unit)).any() else np.zeros_like(passages)
+
+
+def _passages(candidates: Candidates) -> NDArray[np.bool_]:
+    """[K]: which are neither facts nor messages."""
+    messages, others = candidates.messages, ~candidates.is_fact
+    return others if messages is None else others & ~messages.is_message
+
+
+def plain_logits(features: FloatArray, config: HopConfig) -> FloatArray:
+    """[K] float32: logits by cosines and BM25 of features [K, F], of which nothing was learned."""
+    similarity = 0.5 * (features[:, SlotFeature.DENSE] + features[:, SlotFeature.UNIT])
+    similarity += config.lexical_weight * features[:, SlotFeature.LEXICAL]
+    logits: FloatArray = (similarity / _PLAIN_TEMPERATURE).astype(np.float32, copy=False)
+    return logits
+
+
+def direct_logits(weights: Weights, config: HopConfig, features: Array) -> Array:
+    """[K] logits of direct attention by features [K, F], of NumPy to answer, of torch to learn."""
+    logits: Array = hop_scores(weights, DIRECT_PREFIX, without_previous(features), None).total()
+    return logits / config.temperature
+
+
+def without_previous(features: Array) -> Array:
+    """Features [K, F] but for what an earlier hop found."""
+    kept = library(features).ones_like(features[:1])
+    kept[:, SlotFeature.PREVIOUS] = 0
+    return features * kept
+
+
+def share_features(
+    of_hops: FloatArray, link: IntArray, features: FloatArray, config: HopConfig
+) -> FloatArray:
+    """[G] float32, see ``ShareFeature``: by the attention of the hops [K] and their links [K]."""
+    plain = softmax(plain_logits(features, config))
+    covered, linked = features[:, SlotFeature.COVERED], link >= 0
+    hops_best, plain_best = of_hops.argmax(), plain.argmax()
+    values = {
+        ShareFeature.HOPS_BEST: of_hops[hops_best],
+        ShareFeature.PLAIN_BEST: plain[plain_best],
+        ShareFeature.COMMON: np.minimum(of_hops, plain).sum(),
+        ShareFeature.PLAIN_OF_HOPS: plain[hops_best],
+        ShareFeature.HOPS_OF_PLAIN: of_hops[plain_best],
+        ShareFeature.HOPS_COVERED: covered[hops_best],
+        ShareFeature.PLAIN_COVERED: covered[plain_best],
+        ShareFeature.LINKED: of_hops[linked].sum(),
+        ShareFeature.BEST_LINKED: linked[hops_best],
+        ShareFeature.HOPS_ENTROPY: _entropy(of_hops),
+        ShareFeature.PLAIN_ENTROPY: _entropy(plain),
+    }
+    return np.array([values[column] for column in ShareFeature], np.float32)
+
+
+def _entropy(weights: FloatArray) -> float:
+    positive = weights[weights > 0]
+    return -float((positive * np.log(positive)).sum())
+
+
+def hop_scores(weights: Weights, prefix: str, features: Array, links: Links | None) -> Scores:
     """Scores of candidates of features [K, F] with links to them, by the weights of one hop.
 
     Arrays are of NumPy to answer and of torch to learn, whose scores name no strongest link.
@@ -202,7 +285,7 @@ def hop_scores(weights: Weights, prefix: str, features: Array, links: Links) -> 
     weighted = features * weights[f"{prefix}weights"]
     symbolic = weighted[:, SlotFeature.NAMED]
     linked, best = features[:, :0], np.full(len(features), -1)
-    if f"{prefix}links.weights" in weights:
+    if links is not None and f"{prefix}links.weights" in weights:
         strength = _strength(weights, f"{prefix}links.", links)
         of_kind = [links.kind == kind for kind in LinkKind]
         kinds = [
@@ -263,7 +346,14 @@ def _untrained(config: HopConfig) -> dict[str, FloatArray]:
     weights[SlotFeature.LEXICAL] = config.lexical_weight
     weights[SlotFeature.NAMED] = config.question_symbol_weight
     links_weights[LinkKind.KEY] = config.read_symbol_weight
+    # Before anything is learned direct attention is that by plain similarity.
+    direct = weights * np.float32(config.temperature / _PLAIN_TEMPERATURE)
+    direct[SlotFeature.NAMED] = 0
     return {
+        f"{DIRECT_PREFIX}weights": direct,
+        **_no_correction(f"{DIRECT_PREFIX}correction.", slots, slots),
+        f"{SHARE}.weight": np.zeros((1, len(ShareFeature)), np.float32),
+        f"{SHARE}.bias": np.zeros(1, np.float32),
         "first.weights": weights,
         **_no_correction("first.correction.", slots, slots),
         "later.weights": weights,

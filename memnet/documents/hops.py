@@ -37,6 +37,9 @@ _MIN_PREVIOUS = -1.0
 # Share of a question's words that the memory has: in its own language 0.67 to 0.94, of questions in
 # four others 0.02 to 0.29.
 _KNOWN = 0.5
+# Share of plain similarity where an encoder of many languages gives the cosines, from which no gate
+# has learned; of a question in another language than the memory's it is all.
+_EQUAL_SHARE = 0.5
 _MAX_SUB_QUESTIONS = 3
 _LOOKED_AT = 2  # Factor of the slots that are fetched to those that are wanted
 _PER_HEADING = 5  # Slots that are looked at for each name in what may be a table of contents
@@ -273,7 +276,7 @@ def read_in_hops(
             features[:, SlotFeature.LEXICAL] *= known
             alone = known < _KNOWN or is_foreign(question.sought)
             found = replace(found, features=features)
-            scores = controller.mixed(scores, found, 1.0 if alone else None)
+            scores = controller.mixed(scores, found, 1.0 if alone else _EQUAL_SHARE)
         # Of words in other scripts the cosines of an encoder of English say nothing.
         elif not OTHER_LETTER.search(question.sought):
             scores = controller.mixed(scores, found)

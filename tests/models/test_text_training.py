@@ -1,4 +1,5 @@
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from memnet.attention.arrays import softmax
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
 from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
-from memnet.documents.controller import TextController
+from memnet.documents.controller import TextController, share_features
 from memnet.documents.training import train
 from memnet.documents.training.generate import two_hop_questions
 from memnet.errors import InputError
 from memnet.experts.registry import load_model
 from memnet.learning import TrainingProgress
 from memnet.learning.evaluation import Question
+from memnet.learning.loop import seeded
 from memnet.training import train_text
 from tests.toy import ToyEncoder
 
@@ -67,6 +69,58 @@ def test_a_hop_learns_from_where_the_untrained_controller_stands() -> None:
     np.testing.assert_array_equal(
         trained.score(candidates, 0).total(), untrained.score(candidates, 0).total()
     )
+
+
+def _example(linked: bool) -> train.Example:
+    """A question whose right slot is linked; or the nearest, beside a linked one.
+
+    The slots of both are alike to what the question alone says of them, so that only the gate can
+    tell: where nothing right is linked, the link is a weak one.
+    """
+    features = np.zeros((3, len(SlotFeature)), np.float32)
+    features[:, SlotFeature.DENSE] = 0.6, 0.3, 0.5
+    features[:, SlotFeature.UNIT] = 0.7, 0.3, 0.4
+    strength = np.zeros((1, len(LinkFeature)), np.float32)
+    strength[0, LinkFeature.STRENGTH] = 1 if linked else 0.6
+    links = Links(np.array([1]), np.array([7]), np.array([LinkKind.KEY]), strength, ("a",))
+    candidates = Candidates((1, 2, 3), features, (None,) * 3, np.zeros(3, np.bool_), links)
+    return train.Example(candidates, np.array([not linked, linked, False], np.float32), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gate_learns_which_questions_links_are_followed_for(seed: int) -> None:
+    arrays = TextController(HopConfig()).arrays()
+    # Hops that follow links wherever there are some.
+    arrays["later.links.weights"][LinkKind.KEY] = 2.0
+    untrained, seen = TextController(HopConfig(), arrays), list[TrainingProgress]()
+    examples = [_example(linked=True), _example(linked=False)]
+    with seeded(seed):
+        trained = train.fit_mixture(untrained, examples, seen.append)
+    losses, shares = list[list[float]](), list[float]()
+    for example in examples:
+        found, right = example.candidates, int(example.right.argmax())
+        scores = untrained.score(found, 1)
+        np.testing.assert_array_equal(trained.score(found, 1).total(), scores.total())
+        losses.append([])
+        for controller in (untrained, trained):
+            mixed = softmax(controller.logits(controller.mixed(scores, found)))
+            losses[-1].append(-math.log(mixed[right]))
+        of_hops = softmax(untrained.logits(scores))
+        given = share_features(of_hops, scores.link, found.features, HopConfig())
+        weight, bias = (trained.arrays()[f"share.{part}"] for part in ("weight", "bias"))
+        shares.append((weight @ given + bias).item())
+    before, after = np.array(losses).mean(axis=0).tolist()
+    assert seen[1].loss == pytest.approx(before, rel=1e-3)
+    assert after < before / 2
+    assert after == pytest.approx(seen[-1].loss, abs=0.05)  # the last step comes after it
+    assert shares[0] < 0 < shares[1]
+
+
+def test_where_units_have_no_keys_no_mixture_is_learned() -> None:
+    controller, example = TextController(HopConfig()), _example(linked=True)
+    features = example.candidates.features
+    features[:, SlotFeature.UNIT] = features[:, SlotFeature.DENSE]
+    assert train.fit_mixture(controller, [example], lambda _: None) is controller
 
 
 def test_a_controller_learns_to_follow_names_that_are_no_titles(

@@ -17,6 +17,7 @@ from memnet.documents.candidates import (
     LinkFeature,
     LinkKind,
     Links,
+    MessageFeatures,
     SlotFeature,
     find_links,
 )
@@ -162,21 +163,104 @@ def test_before_training_scores_are_a_weighted_sum_of_the_ways_of_addressing() -
     assert later.link.tolist() == [0, 2, 4]
 
 
-def test_the_last_attention_mixes_in_that_by_similarity_where_units_have_keys() -> None:
-    controller, found = TextController(HopConfig(direct_share=0.25)), _candidates()
-    found = replace(found, is_fact=np.zeros(3, np.bool_))
+def _of_passages() -> Candidates:
+    """Three passages with keys of units, and links of all kinds to two of them."""
+    found = _candidates()
+    found.features[:, SlotFeature.UNIT] = 0.1, 0.9, 0.3
+    links, kept = found.links, slice(1, None)
+    return replace(
+        found,
+        is_fact=np.zeros(3, np.bool_),
+        links=Links(
+            links.candidate[kept],
+            links.sender[kept],
+            links.kind[kept],
+            links.features[kept],
+            links.names[kept],
+        ),
+    )
+
+
+def test_before_training_half_of_the_last_attention_is_by_similarity() -> None:
+    controller, found = TextController(HopConfig()), _of_passages()
     scores = controller.score(found, 1)
-    assert controller.mixed(scores, found) is scores
-    found.features[:, SlotFeature.UNIT] = 0.1, 0.9, 0.4
     mixed = controller.mixed(scores, found)
-    direct = softmax(np.array([0.3 + 0.2, 0.55, 0.4 + 0.1], np.float32) / np.float32(0.1))
+    direct = softmax(np.array([0.3 + 0.2, 0.55, 0.35 + 0.1], np.float32) / np.float32(0.1))
     of_hops = softmax(controller.logits(scores)).tolist()
-    expected = [
-        0.75 * one + 0.25 * other for one, other in zip(of_hops, direct.tolist(), strict=True)
-    ]
+    expected = [(one + other) / 2 for one, other in zip(of_hops, direct.tolist(), strict=True)]
     assert softmax(controller.logits(mixed)).tolist() == pytest.approx(expected, rel=1e-4)
     assert mixed.total().max() == pytest.approx(scores.total().max(), abs=1e-5)
-    assert controller.mixed(scores, _candidates()) is scores  # beside a fact
+
+
+def test_without_keys_of_units_there_is_no_direct_attention() -> None:
+    controller, found = _drawn(3), replace(_candidates(), is_fact=np.zeros(3, np.bool_))
+    scores = controller.score(found, 1)
+    assert controller.mixed(scores, found) is scores
+
+
+@pytest.mark.parametrize("beside", ["fact", "message"])
+def test_beside_other_slots_the_attention_to_passages_is_mixed(beside: str) -> None:
+    controller, found = _drawn(3), _of_passages()
+    scores, other = controller.score(found, 1), np.array([False, False, True])
+    alone = replace(
+        found, ids=found.ids[:2], features=found.features[:2], is_fact=found.is_fact[:2]
+    )
+    of_passages = scores._replace(**{key: getattr(scores, key)[:2] for key in scores._fields})
+    expected = controller.mixed(of_passages, alone).total()
+    with_other = (
+        replace(found, is_fact=other)
+        if beside == "fact"
+        else replace(found, messages=_messages(other))
+    )
+    mixed = controller.mixed(scores, with_other).total()
+    assert mixed[2] == scores.total()[2]
+    assert mixed[:2].max() == pytest.approx(scores.total()[:2].max(), abs=1e-5)
+    np.testing.assert_allclose(mixed[:2], expected, atol=1e-6)
+    features = found.features
+    features[:2, SlotFeature.UNIT] = features[:2, SlotFeature.DENSE]
+    assert controller.mixed(scores, with_other) is scores  # only the other one has a unit
+
+
+def _messages(is_message: NDArray[np.bool_]) -> MessageFeatures:
+    nothing, none = np.zeros(len(is_message), np.float32), np.zeros(len(is_message), np.int64)
+    return MessageFeatures(
+        is_message=is_message,
+        dense=nothing,
+        lexical=nothing,
+        speaker=nothing,
+        day=nothing,
+        beside=np.zeros((2, 0), np.int64),
+        session=none,
+        asks=is_message,
+        characters=nothing,
+    )
+
+
+@pytest.mark.parametrize("share", [None, 0.3, 1.0])
+def test_the_mixture_is_that_of_plain_loops(share: float | None) -> None:
+    controller, found = _drawn(4), _of_passages()
+    scores, arrays, config = controller.score(found, 1), controller.arrays(), HopConfig()
+    of_hops = softmax(controller.logits(scores)).tolist()
+    similar = [
+        (0.5 * (row[SlotFeature.DENSE] + row[SlotFeature.UNIT]) + 0.2 * row[SlotFeature.LEXICAL])
+        for row in found.features.tolist()
+    ]
+    plain = oracle.softmax(np.array(similar) / 0.1).tolist()
+    direct = plain
+    if share is None:
+        given = oracle.share_features(of_hops, plain, scores.link.tolist(), found.features.tolist())
+        logit = arrays["share.bias"].item()
+        logit += sum(w * x for w, x in zip(arrays["share.weight"][0].tolist(), given, strict=True))
+        share = 1 / (1 + math.exp(-logit))
+        apart = replace(found, features=found.features.copy())
+        apart.features[:, SlotFeature.PREVIOUS] = 0
+        of_direct = [oracle.passage_score(arrays, apart, place, "direct.") for place in range(3)]
+        direct = oracle.softmax(np.array(of_direct) / config.temperature).tolist()
+        mixed = controller.mixed(scores, found)
+    else:
+        mixed = controller.mixed(scores, found, share)
+    expected = [share * one + (1 - share) * hop for one, hop in zip(direct, of_hops, strict=True)]
+    assert softmax(controller.logits(mixed)).tolist() == pytest.approx(expected, rel=1e-3)
 
 
 def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
@@ -185,7 +269,10 @@ def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
         scores = controller.score(candidates, number)
         known = TextController(HopConfig()).score(candidates, number).total().tolist()
         arrays = controller.arrays()
-        expected = [oracle.passage_score(arrays, candidates, place, number) for place in (0, 1)]
+        expected = [
+            oracle.passage_score(arrays, candidates, place, HOP_PREFIXES[number])
+            for place in (0, 1)
+        ]
         moved = max(known[:2]) - max(expected)
         assert scores.total().tolist() == pytest.approx(
             [expected[0] + moved, expected[1] + moved, known[2]], abs=1e-5
@@ -228,7 +315,7 @@ def test_a_controller_scores_by_plain_loops_and_alike_with_tensors(
     of_tensors = replace(links, candidate=candidate, kind=kind, features=given_features)
     for hop, prefix in enumerate(HOP_PREFIXES):
         scores = controller.score(candidates, hop)
-        expected = [oracle.passage_score(arrays, candidates, k, hop) for k in range(slots)]
+        expected = [oracle.passage_score(arrays, candidates, k, prefix) for k in range(slots)]
         np.testing.assert_allclose(scores.total(), expected, rtol=1e-4, atol=1e-4)
         learned = hop_scores(tensors, prefix, torch.from_numpy(features), of_tensors).total()
         np.testing.assert_allclose(learned, expected, rtol=1e-4, atol=1e-4)

@@ -15,17 +15,26 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
+from memnet.attention.arrays import softmax
+from memnet.attention.either import linear
 from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
-from memnet.documents.candidates import Candidates, Links
+from memnet.documents.candidates import Candidates, FloatArray, Links
 from memnet.documents.controller import (
+    DIRECT_PREFIX,
     HOP_PREFIXES,
     KIND,
+    SHARE,
     TextController,
+    direct_logits,
     hop_scores,
+    passages_with_units,
     save_text_model,
+    share_features,
     text_model_of,
+    without_previous,
 )
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.question import FullVectors, unit_projection
@@ -224,16 +233,17 @@ class _Trainer:
                     for example in self._examples(controller, questions, hop)
                 ]
                 controller = fit_hop(controller, hop, sampled, self.on_progress)
-        return controller
+            self.on_stage("direct attention and its share")
+            examples = self._examples(controller, questions, len(HOP_PREFIXES) - 1)
+            return fit_mixture(controller, examples, self.on_progress)
 
     def recall(
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
         recalls: list[float] = []
         for asked, _ in counted(questions, "questions held out", self.on_progress):
-            slots = self.memory.store.fetch(
-                self._last_read(controller, asked.question, len(HOP_PREFIXES)).ids
-            )
+            read = last_read(self.memory, controller, asked.question, len(HOP_PREFIXES))
+            slots = self.memory.store.fetch(read.ids)
             recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(recalls) / len(recalls)
 
@@ -241,18 +251,20 @@ class _Trainer:
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[Example]:
         for asked, weight in counted(questions, f"searching, hop {hop + 1}", self.on_progress):
-            candidates = self._last_read(controller, asked.question, hop + 1).candidates
+            candidates = last_read(self.memory, controller, asked.question, hop + 1).candidates
             slots = self.memory.store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
                 yield Example(candidates, right, weight)
 
-    def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
-        with self.memory.store.reading():
-            encoder = self.memory.encoder
-            full = FullVectors(projection=unit_projection(encoder))
-            question = AskedQuestion(text, self.memory.store, query_encode(encoder), full=full)
-            return read_in_hops(question, controller, self.memory.config.hop, hops)[-1]
+
+def last_read(memory: TrainableMemory, controller: TextController, text: str, hops: int) -> HopRead:
+    """What the last of some hops for a question attends to."""
+    encoder, store = memory.encoder, memory.store
+    with store.reading():
+        full = FullVectors(projection=unit_projection(encoder))
+        question = AskedQuestion(text, store, query_encode(encoder), full=full)
+        return read_in_hops(question, controller, memory.config.hop, hops)[-1]
 
 
 def _sample(controller: TextController, example: Example, hop: int, seed: int) -> Example:
@@ -285,6 +297,40 @@ def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
     )  # fmt: skip
 
 
+class _Batch(NamedTuple):
+    """What is learned from at once. Q = questions, N = candidates of all of them."""
+
+    features: Tensor  # [N, F]
+    sizes: Tensor  # [Q] int64: candidates of each question
+    question: Tensor  # [N] int64: the question of each candidate
+    right: Tensor  # [N]: the right ones of a question share 1
+    weight: Tensor  # [N]: of the question, as a share of all
+
+    @staticmethod
+    def of(
+        features: Sequence[FloatArray], right: Sequence[FloatArray], weights: Sequence[float]
+    ) -> "_Batch":
+        """Of the features [K, F] of each question's candidates, which are right, and its weight."""
+        sizes = torch.tensor([len(one) for one in right])
+        question = torch.repeat_interleave(torch.arange(len(sizes)), sizes)
+        weight = torch.tensor(weights)
+        return _Batch(
+            _joined(features),
+            sizes,
+            question,
+            _joined([one / one.sum() for one in right]),
+            (weight / weight.sum())[question],
+        )
+
+    def log_softmax(self, logits: Tensor) -> Tensor:
+        """[N]: the logarithm of the attention within each question."""
+        lowest = torch.full((len(self.sizes),), -torch.inf)
+        highest = lowest.scatter_reduce(0, self.question, logits.detach(), "amax")
+        moved = logits - highest[self.question]
+        sums = torch.zeros(len(lowest)).index_add(0, self.question, moved.exp())
+        return moved - sums.log()[self.question]
+
+
 def fit_hop(
     controller: TextController, hop: int, examples: Sequence[Example], on_progress: OnProgress
 ) -> TextController:
@@ -292,10 +338,13 @@ def fit_hop(
 
     The loss is the cross-entropy of attention and right slots.
     """
-    sizes = torch.tensor([len(example.right) for example in examples])
-    starts = (sizes.cumsum(dim=0) - sizes).tolist()
-    features = _joined([example.candidates.features for example in examples])
-    found = [example.candidates.links for example in examples]
+    prefix, found = HOP_PREFIXES[hop], [example.candidates.links for example in examples]
+    batch = _Batch.of(
+        [example.candidates.features for example in examples],
+        [example.right for example in examples],
+        [example.weight for example in examples],
+    )
+    starts = (batch.sizes.cumsum(dim=0) - batch.sizes).tolist()
     links = Links(
         _joined([one.candidate + start for one, start in zip(found, starts, strict=True)]),
         np.concatenate([one.sender for one in found]),
@@ -303,34 +352,92 @@ def fit_hop(
         _joined([one.features for one in found]),
         (),
     )
-    question = torch.repeat_interleave(torch.arange(len(examples)), sizes)
-    right = _joined([example.right / example.right.sum() for example in examples])
-    weight = torch.tensor([example.weight for example in examples])
-    weight = weight / weight.sum()
-    prefix = HOP_PREFIXES[hop]
-    weights = _begun(controller, prefix, {"correction": features, "links.gate": links.features})
+    inputs = {"correction": batch.features, "links.gate": links.features}
+    weights = _begun(controller, prefix, inputs)
+
+    def log_attention() -> Tensor:
+        logits: Any = hop_scores(weights, prefix, batch.features, links).total()
+        return batch.log_softmax(logits / controller.config.temperature)
+
+    _descend(weights, batch, log_attention, on_progress)
+    return _with_learned(controller, weights)
+
+
+def fit_mixture(
+    controller: TextController, examples: Iterable[Example], on_progress: OnProgress
+) -> TextController:
+    """A controller with direct attention and its gate trained, the hops as they are.
+
+    ``examples`` are of the last hop, with all candidates: of these the passages teach, where some
+    have keys of units. The loss is the cross-entropy of the mixture and right slots, so that each
+    of the two learns from the questions that it answers (Jacobs et al. 1991, equation 1.3).
+    """
+    features, right, weights = list[FloatArray](), list[FloatArray](), list[float]()
+    of_hops, given = list[FloatArray](), list[FloatArray]()
+    for example in examples:
+        passages = passages_with_units(example.candidates)
+        if not example.right[passages].any():
+            continue
+        scores = controller.score(example.candidates, len(HOP_PREFIXES) - 1)
+        features.append(example.candidates.features[passages])
+        right.append(example.right[passages])
+        weights.append(example.weight)
+        of_hops.append(controller.logits(scores)[passages])
+        link = scores.link[passages]
+        given.append(share_features(softmax(of_hops[-1]), link, features[-1], controller.config))
+    if not features:
+        return controller
+    batch = _Batch.of(features, right, weights)
+    log_hops = batch.log_softmax(_joined(of_hops))
+    inputs = torch.from_numpy(np.stack(given))
+    shift, scale = inputs.mean(dim=0), inputs.std(dim=0, correction=0) + 1e-3
+    inputs = (inputs - shift) / scale
+    direct = _begun(controller, DIRECT_PREFIX, {"correction": without_previous(batch.features)})
+    gate = {
+        f"{SHARE}.weight": torch.zeros((1, len(shift)), requires_grad=True),
+        f"{SHARE}.bias": torch.zeros(1, requires_grad=True),
+    }
+
+    def log_attention() -> Tensor:
+        logits = direct_logits(direct, controller.config, batch.features)
+        share: Tensor = linear(gate, SHARE, inputs)[batch.question, 0]
+        return torch.logaddexp(
+            functional.logsigmoid(share) + batch.log_softmax(logits),
+            functional.logsigmoid(-share) + log_hops,
+        )
+
+    _descend(direct | gate, batch, log_attention, on_progress)
+    with torch.no_grad():  # the gate is given its features as they are
+        gate[f"{SHARE}.weight"] /= scale
+        gate[f"{SHARE}.bias"] -= gate[f"{SHARE}.weight"] @ shift
+    return _with_learned(controller, direct | gate)
+
+
+def _descend(
+    weights: Mapping[str, Tensor],
+    batch: _Batch,
+    log_attention: Callable[[], Any],
+    on_progress: OnProgress,
+) -> None:
+    """Learn the weights that have gradients in place."""
     learned = [tensor for tensor in weights.values() if tensor.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
-    lowest = torch.full((len(examples),), -torch.inf)
     on_progress(TrainingProgress("training", 0, 0.0))
     for update in range(1, _UPDATES + 1):
-        scores = hop_scores(weights, prefix, features, links)
-        logits: Any = scores.total() / controller.config.temperature
-        highest = lowest.scatter_reduce(0, question, logits.detach(), "amax")
-        attention = torch.exp(logits - highest[question])
-        sums = torch.zeros(len(examples)).index_add(0, question, attention)
-        log_attention = logits - highest[question] - sums.log()[question]
-        loss = -(log_attention * right * weight[question]).sum()
+        loss = -(log_attention() * batch.right * batch.weight).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
         on_progress(
             TrainingProgress(
-                "training", update * len(examples), update / _UPDATES, float(loss.detach())
+                "training", update * len(batch.sizes), update / _UPDATES, float(loss.detach())
             )
         )
+
+
+def _with_learned(controller: TextController, weights: Mapping[str, Tensor]) -> TextController:
     trained = {name: tensor.detach().numpy() for name, tensor in weights.items()}
     return TextController(controller.config, controller.arrays() | trained)
 
