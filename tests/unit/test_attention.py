@@ -16,7 +16,7 @@ from memnet.attention import (
     masked_softmax,
     scaled_dot_product_score,
 )
-from memnet.attention.arrays import cosines, softmax
+from memnet.attention.arrays import cosines, sigmoid, softmax
 
 # All different, so that a swapped axis can't pass.
 B, Q, K, D, V, H = 2, 3, 5, 8, 7, 4
@@ -100,6 +100,13 @@ def _share(module: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
         theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
         theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
     theirs.out_proj.load_state_dict(module.output.state_dict())
+
+
+@given(st.lists(st.floats(-1e4, 1e4, width=32), min_size=1))
+def test_the_logistic_function_equals_that_of_torch(values: list[float]) -> None:
+    found = sigmoid(np.array(values, np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, torch.tensor(values).sigmoid().numpy(), rtol=1e-5, atol=1e-30)
 
 
 def test_multi_head_equals_torch() -> None:
