@@ -44,8 +44,8 @@ def softmax(
 def sigmoid(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """The logistic function of each number, of the shape and dtype of ``values``."""
     small = np.exp(-np.abs(values))  # of no number does it overflow
-    result: NDArray[np.float32] = np.where(values < 0, small, np.float32(1)) / (1 + small)
-    return result
+    above: NDArray[np.float32] = np.reciprocal(1 + small)
+    return np.where(values < 0, small * above, above)
 
 
 def top_k_softmax(

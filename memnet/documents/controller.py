@@ -123,12 +123,12 @@ class TextController:
         features, total = candidates.features[passages], scores.total()[passages]
         of_hops = softmax(total / np.float32(self.config.temperature))
         if share is None:
-            direct = direct_logits(self._arrays, self.config, features)
+            direct = softmax(direct_logits(self._arrays, self.config, features))
             given = share_features(of_hops, scores.link[passages], features, self.config)
-            [share] = sigmoid(linear(self._arrays, SHARE, given[None])[0])
+            own = float(sigmoid(linear(self._arrays, SHARE, given[None]))[0, 0])
         else:
-            direct = plain_logits(features, self.config)
-        mixture = share * softmax(direct) + (1 - share) * of_hops
+            direct, own = softmax(plain_logits(features, self.config)), share
+        mixture = own * direct + (1 - own) * of_hops
         wanted = np.float32(self.config.temperature) * np.log(np.maximum(mixture, _MIN_MIXTURE))
         learned = scores.learned.copy()
         learned[passages] += wanted - total + (total.max() - wanted.max())
