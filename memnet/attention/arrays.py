@@ -43,7 +43,7 @@ def softmax(
 
 def sigmoid(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """The logistic function of each number, of the shape and dtype of ``values``."""
-    small = np.exp(-np.abs(values))  # of no number does it overflow
+    small = np.exp(-np.abs(values))  # never overflows
     above: NDArray[np.float32] = np.reciprocal(1 + small)
     return np.where(values < 0, small * above, above)
 

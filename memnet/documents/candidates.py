@@ -103,6 +103,12 @@ class Candidates:
     links: Links
     messages: "MessageFeatures | None" = None  # None where no message is among them
 
+    @property
+    def is_passage(self) -> NDArray[np.bool_]:
+        """[K]: True for what is neither a fact nor a message."""
+        others = ~self.is_fact
+        return others if self.messages is None else others & ~self.messages.is_message
+
 
 class MessageFeatures(NamedTuple):
     """What is known of those of K candidates that are messages of a conversation."""
@@ -271,9 +277,7 @@ def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candi
     full = question.full
     if full is None or full.encode is None:
         return candidates
-    own = [index for index in best.tolist() if not candidates.is_fact[index]]
-    if candidates.messages is not None:
-        own = [index for index in own if not candidates.messages.is_message[index]]
+    own = best[candidates.is_passage[best]].tolist()
     if len(own) < 2:
         return candidates
     ids = [candidates.ids[index] for index in own]

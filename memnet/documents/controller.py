@@ -121,7 +121,7 @@ class TextController:
         if not passages.any():
             return scores
         features, total = candidates.features[passages], scores.total()[passages]
-        of_hops = softmax(total / np.float32(self.config.temperature))
+        of_hops = softmax(self.logits(scores)[passages])
         if share is None:
             direct = softmax(direct_logits(self._arrays, self.config, features))
             given = share_features(of_hops, scores.link[passages], features, self.config)
@@ -160,7 +160,7 @@ class TextController:
             + config.question_symbol_weight * named
             + config.read_symbol_weight * linked
         )
-        others = _passages(candidates)
+        others = candidates.is_passage
         shift = _highest(untrained, others) - _highest(passages.total(), others)
         symbolic = np.maximum(config.question_fact_weight * named, config.read_fact_weight * linked)
         zero = np.float32(0)
@@ -217,15 +217,9 @@ class TextController:
 
 def passages_with_units(candidates: Candidates) -> NDArray[np.bool_]:
     """[K]: which are passages; none where none of them has keys of units."""
-    passages, features = _passages(candidates), candidates.features
+    passages, features = candidates.is_passage, candidates.features
     dense, unit = features[:, SlotFeature.DENSE], features[:, SlotFeature.UNIT]
     return passages if (passages & (dense != unit)).any() else np.zeros_like(passages)
-
-
-def _passages(candidates: Candidates) -> NDArray[np.bool_]:
-    """[K]: which are neither facts nor messages."""
-    messages, others = candidates.messages, ~candidates.is_fact
-    return others if messages is None else others & ~messages.is_message
 
 
 def plain_logits(features: FloatArray, config: HopConfig) -> FloatArray:

@@ -120,7 +120,7 @@ def _deciding(question: str, word: str, quotes: Sequence[Quotation]) -> tuple[Qu
 def _is_of_other_rule(question: str, quoted: str, encode: Encode) -> bool:
     """Whether a text says what may or must be of something else than a question asks for.
 
-    "Tea may be drunk in the loft" is no ground for "yes" where somebody wants to nap there: one
+    "Tea may be drunk in the loft" does not support "yes" where somebody wants to nap there: one
     word alone is missing, and there are others in its place.
     """
     nearest = differences(question, quoted)[0]

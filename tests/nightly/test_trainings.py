@@ -256,8 +256,8 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
     assert (tmp_path / "worse" / "reader.json").exists() == report.saved
     report = trained(untrained, weights[1], tmp_path / "better")
     assert report.saved
-    # Rounded once more, which may turn the closest of the nine pairs round.
-    assert report.dev == pytest.approx(sum(_right_and_told_apart(good)) / 2, abs=0.06)
+    # Of what was saved: rounded once more, it may differ from ``good``.
+    assert report.dev == pytest.approx(sum(_right_and_told_apart(tmp_path / "better")) / 2)
     notes = json.loads((tmp_path / "better" / "reader.json").read_text())["trained"]
     assert (notes["dev"], notes["mean_with_start"]) == (report.dev, True)
     mean = new_span_network(0.0)
