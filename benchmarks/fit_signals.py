@@ -141,10 +141,10 @@ def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bo
 
         def signals_of(
             question: Asked, rows: Sequence[Row], row: Row, cell: Cell, read: RowRead,
-            seen: list[Any] = seen,
+            judge: Reader | None, seen: list[Any] = seen,
         ) -> CellSignals:  # fmt: skip
             seen.append(cell.text)
-            return cell_signals(question, rows, row, cell, read)
+            return cell_signals(question, rows, row, cell, read, judge)
 
         def judged(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
             seen.append((by_words, signals))

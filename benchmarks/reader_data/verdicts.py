@@ -4,6 +4,7 @@
   quoted as their answers.
 - ``made``: questions for a value, asked with that value, which is so, or with another one, which is
   not ("When does it open?" gives "Does it open at 9:00?"), and sentences as questions.
+- ``checked``: questions for a value with an answer, which the text gives or not.
 - ``beside``: questions with other texts of the same collection or subject, nothing known.
 
 Source: Demszky et al. 2018, "Transforming question answering datasets into natural language
@@ -23,9 +24,10 @@ from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import part_of_collection
 from benchmarks.reader_data.polar import as_typed, polar_examples
 from memnet.reader.answers import asks_whether
+from memnet.reader.spans import answered_by
 from memnet.text.english import units
 
-Verdict = Literal["yes", "no", "open"]
+Verdict = Literal["yes", "no", "open", "answers"]
 _MOST = 900  # Characters of a text
 _LEAST_UNIT, _MOST_UNIT = 20, 300  # Characters of a unit that is read beside a question
 _WORDS_OF_VALUE, _WORDS_OF_PREDICATE = 8, 6
@@ -64,13 +66,13 @@ _WORD = re.compile(r"\w{3,}")
 
 
 class Pair(NamedTuple):
-    """A question for yes or no, and a text to read it in."""
+    """A question for yes or no, or one with an answer, and a text to read it in."""
 
     question: str
     title: str
     text: str
     verdict: Verdict | None  # None where nothing is known
-    origin: Literal["judged", "made", "beside"] = "judged"
+    origin: Literal["judged", "made", "beside", "answered"] = "judged"
 
 
 def whether(question: str, value: str) -> str | None:
@@ -147,6 +149,13 @@ def judged(part: Literal["train", "held_out"]) -> Iterator[Pair]:
             if text and judges:
                 title = Path(one["evidence"][0]["source"]).stem
                 yield Pair(one["question"], title, text, _verdict(one["answers"]))
+
+
+def checked() -> Iterator[Pair]:
+    """Questions for a value with an answer that was written beside them, right or wrong."""
+    for one in lines(FOLDER / "values.jsonl.gz"):
+        asked = answered_by(one["question"], one["short"])
+        yield Pair(asked, one["title"], one["text"], "answers" if one["right"] else "open")
 
 
 def _verdict(answers: Sequence[str]) -> Verdict:

@@ -153,6 +153,8 @@ def main() -> None:
         # The code page of a Windows console, or LC_ALL=C, lacks most characters of most texts.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):  # a line that is not UTF-8 is reported as such
+        sys.stdin.reconfigure(errors="surrogateescape")
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

@@ -31,6 +31,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, reference_in, whole_row
 from memnet.reader.rows import pieces_of
+from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -264,8 +265,8 @@ class TextAnswers:
         by_cell = Prediction()
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-            reader = self._reader.load().reader
-            by_cell = read_cells(text, terms, first, self._store.passages_of, reader)
+            reader, judge = self._reader.load().reader, self._judge()
+            by_cell = read_cells(text, terms, first, self._store.passages_of, reader, judge)
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -280,6 +281,11 @@ class TextAnswers:
         if is_foreign(text):
             by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
         return read, by_cell
+
+    def _judge(self) -> Reader | None:
+        """The network for verdicts; None where it is left out, or another reader gives them."""
+        verdicts = self._reader.load_verdicts()
+        return None if verdicts is self._reader.load().reader else verdicts
 
     def _judged(self, prediction: Prediction, supported: bool = True) -> Prediction:
         """A prediction by its confidence, or without one by whether it is ``supported``."""
@@ -330,19 +336,20 @@ class TextAnswers:
             some = [read[place] for place in chosen]
             found = with_introductions(reading.result().of(chosen), some, dated)
             prediction = predict_spans(
-                text, some, found, resolved, further, compared, settings.rules, beside
-            )
+                text, some, found, resolved, further, compared, settings.rules, beside,
+                self._judge(),
+            )  # fmt: skip
             asked = resolved[-1].question if resolved else text
             if compared is None:
                 verdicts = self._reader.load_verdicts
-                prediction = read_alone(asked, prediction, reader, verdicts, self._encoder.encode)
+                prediction = read_alone(asked, prediction, reader, verdicts)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
             prediction = as_stored(prediction, dated)
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
                 prediction = Prediction()
-            by_tasks = read_tasks(text, [*some, *rest], prediction, reader)
+            by_tasks = read_tasks(text, [*some, *rest], prediction, reader, self._store.passages_of)
             return by_tasks if by_tasks.candidates else self._judged(prediction, supported)
 
         prediction = look_at(first)

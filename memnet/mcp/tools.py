@@ -5,7 +5,6 @@ They are ask, search, fetch, remember, history, forget, list_sources and status.
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
@@ -17,6 +16,7 @@ from pydantic import BaseModel, Field
 from memnet.errors import InputError
 from memnet.text.checks import FIRST_ERROR
 from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
+from memnet.text.dates import local_time
 from memnet.types import (
     AnswerKind,
     Cell,
@@ -167,6 +167,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 # Max. characters of a source in one result: a quarter of what the largest models read.
 _MAX_FETCHED = 50_000
+_MOST_PASSAGES = 1_000  # That are searched through for sources
 
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -286,11 +287,15 @@ def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> 
 
         'fetch' reads one whole.
         """
-        found = memory.engine().search(query, limit, namespace=memory.namespace, where=where)
         hits: dict[str, Passage] = {}
-        for item in found:
-            hits.setdefault(item.source, Passage.of(item))
-        return _result(SearchResult(results=list(hits.values())))
+        passages = limit
+        while True:
+            found = memory.engine().search(query, passages, namespace=memory.namespace, where=where)
+            for item in found:
+                hits.setdefault(item.source, Passage.of(item))
+            if len(hits) >= limit or len(found) < passages or passages >= _MOST_PASSAGES:
+                return _result(SearchResult(results=list(hits.values())[:limit]))
+            passages = min(4 * passages, _MOST_PASSAGES)  # many of them are of one source
 
     @server.tool(title="Read a source", annotations=_READS)
     def fetch(
@@ -431,4 +436,4 @@ def _result(value: BaseModel, text: str | None = None) -> CallToolResult:
 
 
 def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return local_time(seconds).isoformat(timespec="seconds")

@@ -1,10 +1,12 @@
 """Answers from passages, spans or whole sentences, and the confidence in them."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
+from memnet.attention.arrays import log_odds
 from memnet.config import AnswerConfig
 from memnet.reader.confidence import Calibration, Signals, signals_of
 from memnet.reader.contrasts import NamedUnits, named_units
@@ -32,7 +34,7 @@ from memnet.reader.quotes import (
     with_rest,
 )
 from memnet.reader.rivals import weigh_rivals
-from memnet.reader.spans import Reading, ReadUnit, Span
+from memnet.reader.spans import Passage, Reader, Reading, ReadUnit, Span, answered_by
 from memnet.reader.values import is_other_quantity
 from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
@@ -40,12 +42,16 @@ from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10
 _MAX_UNITS = 5
+# Values that the network for verdicts is asked of, and the least score of one over the best one's
+_MOST_JUDGED, _LEAST_JUDGED = 3, 0.25
+_EPSILON = 1e-4  # Of a probability, for its log-odds
 # Factor of what can hardly be the answer: yes to "who", words of the question itself, what was put
 # in the place of a phrase, and what is said of another code or in another unit than the question's.
 _UNLIKELY = 0.1
 # An auxiliary at the start or after a comma; or ", right?" at the end.
 _ASKS_WHETHER = re.compile(
-    r"(?:\W{0,9}+|.{0,200}, (?:and |or |but |so )?)"
+    r"(?:\W{0,9}+|(?!\W{0,9}(?:who|what|which|where|when|why|how)\b).{0,200}, "
+    r"(?:and |or |but |so )?)"
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must|shall"
     r"|am)(?:n['’]t)?\b|.{0,300}, (?:right|correct)\W{0,9}$",
     re.IGNORECASE,
@@ -116,6 +122,7 @@ def predict_spans(
     compared: Compared | None = None,
     rules: bool = True,
     beside: Beside | None = None,
+    judge: Reader | None = None,
 ) -> Prediction:
     """Answers from what was read of ``passages``, best first.
 
@@ -123,6 +130,8 @@ def predict_spans(
     parts of the question were ``resolved`` competes with what is read right away, by the
     probability of its parts; so does the outcome of a comparison. With ``rules`` of English what
     the passages deny is left out. A list that goes on ``beside`` its passage is shown as a whole.
+    ``judge`` is the network for verdicts, which is asked of the likeliest values whether the text
+    that each stands in gives it.
 
     Source: Clark and Gardner 2018 (several passages under one softmax); weighting what is read by
     attention is the read of Miller et al. 2016, equation 3, with spans for values.
@@ -142,6 +151,10 @@ def predict_spans(
         for word, probability in (("yes", reading.yes), ("no", reading.no)):
             found.append(Candidate(text=word, score=weight * probability))
     candidates = _merged(question, found, last.name if last else "")
+    value = max(reading.kinds, key=reading.kinds.__getitem__, default="") == "value"
+    stated: dict[str, float] = {}
+    if judge is not None and value and last is None and compared is None:
+        candidates, stated = _judged(question, candidates, passages, judge)
     if compared is not None:
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
@@ -177,6 +190,7 @@ def predict_spans(
         kind=shown,
         signals=signals._replace(
             quoted=quoted,
+            stated=stated.get(best[0].text) if best and kind == "value" else None,
             # What a quotation denies is said by it: only a span is wrong for it.
             attested=0.0 if named and named.missing else attested if kind == "value" else 1.0,
         ),
@@ -297,6 +311,44 @@ def _merged(question: str, found: Iterable[Candidate], resolved: str) -> list[Ca
         total[text] += candidate.score * (_UNLIKELY if unlikely else 1)
     summed = [one.model_copy(update={"score": total[text]}) for text, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
+
+
+def _judged(
+    question: str, candidates: list[Candidate], passages: Sequence[RankedSlot], judge: Reader
+) -> tuple[list[Candidate], dict[str, float]]:
+    """Candidates, the likeliest of which count by the odds that their text gives them, too.
+
+    The sum of their scores stays. Also the probabilities of those that were judged. Of 926
+    questions for a value that files hold, from which nothing was learned, 580 have a right first
+    candidate, without it 561.
+
+    Source: Hu et al. 2019, "Read + Verify" (a verifier of the answers that a reader extracts).
+    """
+    items = {item.slot.id: item for item in passages}
+    likely = [
+        (one, items[one.evidence], one.start, one.end)
+        for one in candidates[:_MOST_JUDGED]
+        if one.score >= _LEAST_JUDGED * candidates[0].score
+        and one.evidence in items
+        and one.start is not None
+        and one.end is not None
+    ]
+    if len(likely) < 2:
+        return candidates, {}
+    weighed: list[Candidate] = []
+    stated: dict[str, float] = {}
+    for one, item, start, end in likely:
+        quoted = quote_around(item, start - item.slot.start, end - item.slot.start)
+        said = Passage(item.slot.title, "\n".join(piece.text for piece in quoted))
+        stated[one.text] = judge.read(answered_by(question, one.text), [said]).answerable
+        odds = math.exp(log_odds(stated[one.text], _EPSILON))
+        weighed.append(one.model_copy(update={"score": one.score * odds}))
+    total = sum(one.score for one in weighed)
+    share = sum(one.score for one, *_ in likely) / total if total else 1.0
+    weighed = [one.model_copy(update={"score": one.score * share}) for one in weighed]
+    own = {id(one) for one, *_ in likely}
+    rest = [one for one in candidates if id(one) not in own]
+    return sorted([*weighed, *rest], key=lambda candidate: -candidate.score), stated
 
 
 def _with_outcome(candidates: Sequence[Candidate], outcome: Candidate) -> list[Candidate]:

@@ -33,17 +33,19 @@ _FOLD = re.compile(
     r"\b(?:total|sum|altogether|combined|together|in all|overall"
     r"|(?:how much|what)\b(?=.{1,40}\b(?:we|I|they|you) (?P<spent>spend|spent|pay|paid)\b)"
     r"|how much(?=.{1,40}\bdid (?:we|I|they|you)\b)"
-    r"|(?P<mean>average|(?<=the )mean(?= \w)))\b",
+    r"|average|(?<=the )mean(?= \w))\b",
     re.IGNORECASE,
 )
+_MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
+_FROM_OR_TO = frozenset("since before after until till from".split())  # Not in that month alone
 _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
 # What is not computed: denials, the second highest, the three highest, what lies between two.
 _NOT_COMPUTED = re.compile(
-    r"\b(?:not|n['’]t|never|without|except|second|third|\d(?:nd|rd|th)|top|between \d{1,9})\b"
-    r"(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
+    r"(?:n['’]t|\b(?:not|never|without|except|second|third|\d(?:nd|rd|th)|top|between \d{1,9}"
+    r"|no(?= \w{1,20} than)))\b(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
     re.IGNORECASE,
 )
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
@@ -52,7 +54,7 @@ _BETWEEN = frozenset("the a an all any this that its our their".split())
 # Words that say nothing of which rows or column are meant.
 _FILLING = stems(" ".join(listed("filling")))
 _MIN_EXPLAINED = 0.6  # Share of a question's words
-_MOST_NAMED = 20  # Rows that are named
+_MOST_NAMED, _MOST_TIED = 20, 3  # Rows that are named; those of a tie
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
 _NO = frozenset(["", *"no n - – false ✗ ✘ nein".split()])
 _COMPOUND = 4  # Letters of a part of a compound
@@ -156,6 +158,7 @@ class _Asked:
         self.degrees = frozenset[int]().union(*(one.tokens for one in degrees))
         self.content = [n for n, token in enumerate(self.tokens) if token.content]
         self.fold = _FOLD.search(question)
+        self.mean = _MEAN.search(question) is not None
         self.lists = _LIST.match(question) is not None
         counted = _LIST.match(question) or HOW_MANY.search(question)
         self.counted = stem((counted["counted"] or "").casefold()) if counted else ""
@@ -193,7 +196,7 @@ class _Computation:
     def __init__(self, asked: _Asked, table: Table) -> None:
         self.asked = asked
         self.table = table
-        self._used = set(asked.limited)  # Tokens that are explained
+        self._used = set[int]()  # Tokens that are explained
 
     def result(self) -> Computed | None:
         """The answer, if the table gives one."""
@@ -320,7 +323,7 @@ class _Computation:
             most = "most least" if is_number else "latest earliest"
             said += f", the {most.split()[column.sign < 0]} of {len(values)} rows"
         shown = first if degree.superlative else ordered
-        answer = self._answer(" and ".join(texts[:3]), said, column.header, shown)
+        answer = self._answer(_and(texts), said, column.header, shown)
         if answer is None or len(texts) > 1 or (table.turned and output == table.key):
             return answer
         place = table.line(first[0], column.header), table.rows[first[0]][output]
@@ -351,6 +354,8 @@ class _Computation:
         period = {
             n for n, one in names.items() if one.stem in TIMES[0] or _YEAR.fullmatch(one.word)
         }
+        if any(asked.tokens[n - 1].word in _FROM_OR_TO for n in period if n):
+            period = set()
         said = {names[n].stem for n in period}
         for header in (one for one in table.headers if one not in without):
             days = table.values(header, rows) or {}
@@ -388,12 +393,19 @@ class _Computation:
             self._used |= asked.saying({asked.counted})
         rows, header, what = table.counted, table.key, ""
         if asked.limit is not None:
+            if asked.limit["degree"] and asked.degree is None:
+                return None  # more or less of what?
             column = self._column(asked.limited - asked.degrees) or self._of_unit()
             number = value_of(asked.limit["number"].rstrip(".,"))
             values = None if column is None else table.values(column.header, rows)
             if column is None or number is None or not values:
                 return None
-            self._used |= column.tokens
+            if any(value.kind != number.kind for value in values.values()):
+                return None  # a year is none of several days
+            units = self._units(column.header)
+            if asked.limit["unit"] and units and unit_of(asked.limit["unit"]) not in units:
+                return None
+            self._used |= asked.limited | column.tokens
             header = column.header
             what = f": {with_unit(header, '1')[0]} {asked.limit[0].strip()}"
             above = {row: value.amount - number.amount for row, value in values.items()}
@@ -407,6 +419,8 @@ class _Computation:
         if not of or not names or len(names) < len(rows):
             return None
         short = ", ".join(names[:_MOST_NAMED])
+        if len(names) > _MOST_NAMED:
+            short += f" and {len(names) - _MOST_NAMED} more"
         return self._answer(short, f"{short} ({said})", header, rows)
 
     def _of_unit(self) -> _Column | None:
@@ -417,13 +431,17 @@ class _Computation:
             return None
         found: list[str] = []
         for header in table.measured:
-            values = (table.values(header, table.counted) or {}).values()
-            units = {with_unit(header, "1")[1].removeprefix("1 "), *(one.unit for one in values)}
             years = year and all(map(_YEAR.fullmatch, table.texts[header].values()))
-            known = limit["unit"] and unit_of(limit["unit"]) in map(unit_of, units)
+            known = limit["unit"] and unit_of(limit["unit"]) in self._units(header)
             found += [header] * bool(known or years)
         sign = degree.sign if degree else 1
         return _Column(found[0], frozenset(), sign) if len(found) == 1 else None
+
+    def _units(self, header: str) -> set[str]:
+        """The units that a column says, in its header or its cells."""
+        values = (self.table.values(header, self.table.counted) or {}).values()
+        found = {with_unit(header, "1")[1].removeprefix("1").strip(), *(one.unit for one in values)}
+        return {unit_of(one) for one in found if one}
 
     def _ticked(self, rows: list[int]) -> list[int]:
         """Those of some rows with a yes in the columns of yes and no that the question names."""
@@ -460,7 +478,7 @@ class _Computation:
         if own and len(rows) == len(table.rows):
             return None  # of which?
         result, name = sum((value.amount for _, value in found), Decimal(0)), "sum"
-        if fold["mean"]:
+        if self.asked.mean:
             result, name = (
                 (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize(),
                 "mean",
@@ -482,7 +500,11 @@ class _Computation:
         return any(value.kind == "number" for value in values.values())
 
     def _answer(self, short: str, said: str, header: str, rows: Iterable[int]) -> Computed | None:
-        """An answer, unless the question says more than the table and the operation."""
+        """An answer, unless the question says more than the table and the operation.
+
+        A count of rows needs every word explained: "How many orders are open?" is not how
+        many orders there are.
+        """
         asked, table = self.asked, self.table
         keys = [table.rows[row][table.key].value for row in self._with(table.key)]
         about = stems(table.key or "-") | stems(header or "-") | table.titles
@@ -495,7 +517,10 @@ class _Computation:
         # Of what the operation is, and not only that there is one
         literal = known.intersection(asked.content) - asked.degrees - asked.limited
         known |= asked.saying(_FILLING)
-        for number in set(asked.content) - known:
+        unknown = set(asked.content) - known
+        if unknown and not asked.degrees and asked.fold is None:
+            return None
+        for number in unknown:
             before = ["", *(one.word for one in asked.tokens[max(0, number - 2) : number])]
             if before[-1] in _BETWEEN:
                 before.pop()
@@ -507,6 +532,12 @@ class _Computation:
             return None
         lines = dict.fromkeys(table.line(row, header) for row in rows)
         return Computed(short, said, tuple(lines), None, share)
+
+
+def _and(texts: Sequence[str]) -> str:
+    """Texts in a row, the first ones if there are many."""
+    more = len(texts) - _MOST_TIED
+    return " and ".join([*texts[:_MOST_TIED], *([f"{more} more"] if more > 0 else [])])
 
 
 def _words(header: str) -> frozenset[str]:

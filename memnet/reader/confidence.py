@@ -13,7 +13,7 @@ from memnet.text.names import STEM_LETTERS, normalise, stems
 from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
-FEATURES = 17
+FEATURES = 18
 _QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
@@ -37,6 +37,8 @@ class Signals(NamedTuple):
     kind: AnswerKind = "value"  # Of the answer; one that is quoted has other chances for each kind
     length: int = 0  # Characters of the short answer, 0 where there is none
     support: float = 0.5  # That what is quoted answers, by the reader from it alone
+    # That it gives the short answer, if there is one, by the network for verdicts; None: not asked
+    stated: float | None = None
     left_open: bool = False  # Whether yes or no is asked for and the quotation leaves it open
     # Share of what was read that no passage denies, 0 where it is said of something else than is
     # asked about: no feature, but a factor
@@ -56,6 +58,7 @@ class Signals(NamedTuple):
             log_odds(self.quoted, _EPSILON),
             math.log1p(self.length),
             log_odds(self.support, _EPSILON),
+            log_odds(0.5 if self.stated is None else self.stated, _EPSILON),
             float(self.left_open),
             float(self.kind in ("yes", "no")),
             *(float(self.kind == kind) for kind in _QUOTED),

@@ -23,7 +23,8 @@ from memnet.reader.spans import HEADS, ExtractiveReader, Packer, Reader
 from memnet.runtime.device import CPU
 
 SPANS = "spans"  # Name of the shipped reader of short answers
-VERDICTS = NetworkKind("verdicts", HEADS)  # What reads a quotation for yes or no
+# What reads a quotation for yes or no, and for whether it gives an answer
+VERDICTS = NetworkKind("verdicts", HEADS)
 SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
@@ -118,7 +119,7 @@ class LazyReader:
             return self._loaded
 
     def load_verdicts(self) -> Reader | None:
-        """What reads a quotation for yes or no; errors as ``load_reader``.
+        """What reads a quotation for yes or no, or an answer; errors as ``load_reader``.
 
         Beside a reader that memnet trained it is the shipped network for that, None where it is
         left out; another reader does so itself.
@@ -137,5 +138,6 @@ class LazyReader:
         def load() -> None:
             with suppress(MemnetError):
                 self.load()
+                self.load_verdicts()
 
         threading.Thread(target=load).start()

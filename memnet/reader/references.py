@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.quotes import Quotation
-from memnet.reader.rows import Row, Table, by_source, stems, tables_of
+from memnet.reader.rows import Row, Table, by_source, refers_to, stems, tables_of
 from memnet.storage.lexical import words_of
 from memnet.text.english import STOP_WORDS
 
@@ -47,7 +47,7 @@ def _references(question: str, passages: Sequence[RankedSlot]) -> Iterator[Refer
             headers = [one for one in table.headers if one and one.casefold() in folded]
             for number, name in _named_rows(table, folded):
                 for header in headers:
-                    if header != table.key and (span := _phrase(question, name, header)):
+                    if header != table.key and (span := refers_to(question, name, header)):
                         cell = table.rows[number].get(header)
                         text = cell.text if cell is not None else ""
                         if _asks_further(question, span, text):
@@ -69,18 +69,6 @@ def _named_rows(table: Table, question: str) -> Iterator[tuple[int, str]]:
             yield number, name
         elif word.istitle() and word.casefold() in question and first.count(word) == 1:
             yield number, word
-
-
-def _phrase(question: str, name: str, header: str) -> tuple[int, int] | None:
-    """Where a question says "NAME's HEADER" or "the HEADER of NAME", not of something of it."""
-    name, header = re.escape(name), re.escape(header)
-    found = re.search(
-        rf"\b(?:(?:the )?{name}(?:['’]s|(?<=s)['’]) {header}(?![\w-])"
-        rf"|the {header} of (?:the )?{name}(?![\w'’-]))",
-        question,
-        re.IGNORECASE,
-    )
-    return found and found.span()
 
 
 def _asks_further(question: str, span: tuple[int, int], text: str) -> bool:

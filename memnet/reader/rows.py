@@ -173,9 +173,12 @@ def by_source(passages: Iterable[RankedSlot]) -> Iterator[list[RankedSlot]]:
 def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     """The tables of a source from all of its slots, in order."""
     found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
+    section = None
     for item in items:
         text, title = item.slot.text, item.slot.title
-        said = titles_of(item)
+        said, end = titles_of(item), 0
+        # Tables of two sections are two, with the same headers too.
+        other, section = section != title.partition(_CONTEXT)[0], title.partition(_CONTEXT)[0]
         header = " | ".join(found[-1][0]).strip() if found else ""
         if header.startswith(title.rpartition(_CONTEXT)[2]):  # which cuts a long one
             title = f"{_CONTEXT}{header}"
@@ -184,8 +187,16 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
             if len(headers) < len(cells):
                 continue  # columns that nothing tells apart
             known = found[-1][0] if found else {}
-            if len(headers.keys() & known.keys()) < _OF_TABLE * len(headers):
+            above, end = text[end : cells[0].start], cells[-1].end
+            again = [*headers] in ([name for name, _ in _parts(one)] for one in above.split("\n"))
+            if other or again or len(headers.keys() & known.keys()) < _OF_TABLE * len(headers):
+                if again and found and found[-1][1] and found[-1][1][-1].item is item:
+                    # What stands between two tables is said of the second.
+                    between = stems(above)
+                    found[-1] = (*found[-1][:2], found[-1][2] - (between - stems(title)))
+                    said = between | stems(title)
                 found.append((headers, [], said))
+            other = False
             found[-1][0].update(headers)
             found[-1][1].append(Row(item, tuple(cells)))
     return [
@@ -320,6 +331,18 @@ def labelled_row(text: str, start: int, end: int) -> list[Cell]:
             found.append(Cell("", part, start, start + len(part)))
         start += len(part) + len("; ")
     return found if len(found) > 1 else []
+
+
+def refers_to(question: str, name: str, header: str) -> tuple[int, int] | None:
+    """Where a question says "NAME's HEADER" or "the HEADER of NAME", not of something of it."""
+    name, header = re.escape(name), re.escape(header)
+    found = re.search(
+        rf"\b(?:(?:the )?{name}(?:['’]s|(?<=s)['’]) {header}(?![\w-])"
+        rf"|the {header} of (?:the )?{name}(?![\w'’-]))",
+        question,
+        re.IGNORECASE,
+    )
+    return found and found.span()
 
 
 @lru_cache(10_000)  # One column of a large table says few things

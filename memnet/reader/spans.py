@@ -135,6 +135,14 @@ class Reader(Protocol):
         ...
 
 
+def answered_by(question: str, short: str | None) -> str:
+    """What the network for verdicts is asked of a text: whether it answers, with ``short`` if any.
+
+    Its answer is ``Reading.answerable``.
+    """
+    return f"{question} = {short or ''}".rstrip()
+
+
 class SpanScores(NamedTuple):
     """Scores of the packs of a batch, float32."""
 

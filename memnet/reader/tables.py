@@ -76,6 +76,7 @@ _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
+_DENIES = re.compile(r"\b(?:not|never)\b|n['’]t\b", re.IGNORECASE)  # What a cell says is not so
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
@@ -96,6 +97,7 @@ def read_cells(
     passages: Sequence[RankedSlot],
     passages_of: Callable[[str, str, int], Sequence[Slot]],
     reader: Reader | None = None,
+    judge: Reader | None = None,
 ) -> Prediction:
     """What a question asks of a table; nothing where no row or no column stands out.
 
@@ -105,6 +107,7 @@ def read_cells(
         passages: that may hold rows, best first.
         passages_of: by source and namespace the passages, in their order: at most so many.
         reader: by which a cell is judged; None: by the words of the question alone.
+        judge: the network for verdicts, which is asked beside it.
     """
     asked = _asked(question, terms)
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
@@ -112,9 +115,13 @@ def read_cells(
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
     whether = asks_whether(question) and not _TELLS.search(question)
-    found = None
-    if not whether:
-        found = _look_up(asked, rows) or _entry(asked, passages) or _in_forms(asked, passages)
+    found, denies = None, _DENIES.search(question) is not None
+    if not (whether or denies):
+        found = (
+            _look_up(asked, rows)
+            or _entry(asked, passages, passages_of)
+            or _in_forms(asked, passages)
+        )
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
@@ -124,14 +131,14 @@ def read_cells(
     answer = Prediction() if computed is None else _computed_shown(computed)
     # A row of totals, or a column of "Highest point", says what else is computed.
     if found is not None and computed is None and (operation is None or operation <= said):
-        answer = _cell_shown(asked, rows, found, reader)
+        answer = _cell_shown(asked, rows, found, reader, judge)
     lacking = tuple(_lacking(asked, tables))
-    if not (answer.candidates or found or lacking or whether) and reader is not None:
+    if not (answer.candidates or found or lacking or whether or denies) and reader is not None:
         attended = attended_cell(asked, rows, reader)
         if attended is not None and (operation is None or operation <= attended[0].said):
             row, cell, read = attended
             found = _Found(0, asked.weight(row.said), False, row, cell, read=read)
-            answer = _cell_shown(asked, rows, found, reader)
+            answer = _cell_shown(asked, rows, found, reader, judge)
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
@@ -139,7 +146,7 @@ def read_cells(
 
 
 def _cell_shown(
-    asked: Asked, rows: Sequence[Row], found: _Found, reader: Reader | None
+    asked: Asked, rows: Sequence[Row], found: _Found, reader: Reader | None, judge: Reader | None
 ) -> Prediction:
     item, start, end = found.row.item, found.cell.start, found.cell.end
     candidate = slot_candidate(item.slot, start, end, found.values)
@@ -152,7 +159,7 @@ def _cell_shown(
         # What stands in no table has no rows beside it that could be meant.
         rows = rows if any(one is found.row for one in rows) else [found.row]
         read = found.read or read_row(asked.question, found.row, reader)
-        signals = cell_signals(asked, rows, found.row, found.cell, read)
+        signals = cell_signals(asked, rows, found.row, found.cell, read, judge)
         confidence = probability_of_cell(signals, by_words=found.read is None)
     quotes = quote_around(item, start, end)
     short = with_unit(found.cell.header, candidate.text)[1]
@@ -199,13 +206,21 @@ def _computed(
 ) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
     tables: list[Table] = []
+    for items in by_source(_whole_sources(passages, passages_of)):
+        tables += tables_of(items)
+    return compute(question, tables)
+
+
+def _whole_sources(
+    passages: Sequence[RankedSlot], passages_of: Callable[[str, str, int], Sequence[Slot]]
+) -> Iterator[RankedSlot]:
+    """All passages of the sources of some, but for sources that are too large."""
     own = {item.slot.id: item for item in passages}
     sources = {(item.slot.source, item.slot.namespace): item for item in reversed(passages)}
     for item in sources.values():
         slots = passages_of(item.slot.source, item.slot.namespace, _MOST_SLOTS + 1)
         if len(slots) <= _MOST_SLOTS:  # never from a part
-            tables += tables_of(own.get(one.id) or replace(item, slot=one) for one in slots)
-    return compute(question, tables)
+            yield from (own.get(one.id) or replace(item, slot=one) for one in slots)
 
 
 def _computed_shown(answer: Computed) -> Prediction:
@@ -284,11 +299,16 @@ def _in_forms(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
-def _entry(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
+def _entry(
+    asked: Asked,
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+) -> _Found | None:
     """The day of the last entry of a list of days, or of the first, that says what is asked."""
     end = _LAST.match(asked.question)
     entries: list[tuple[int, Decimal, _Found]] = []
-    for item in passages if end else ():
+    dated = [item for item in passages if end and _DATED.search(item.slot.text)]
+    for item in _whole_sources(dated, passages_of):
         known = titles_of(item) | _ASKING | stems("first last")
         for found in _DATED.finditer(item.slot.text):
             day, said = value_of(found["day"]), stems(found["what"])

@@ -1,7 +1,8 @@
 """Lists of tasks: the box before an item says whether it is done."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from memnet.reader import rows
@@ -10,6 +11,7 @@ from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.values import HOW_MANY
+from memnet.storage import Slot
 from memnet.text.names import stems
 from memnet.types import AnswerKind, Candidate
 
@@ -20,10 +22,10 @@ _TASK = re.compile(
 )
 _DONE = frozenset("x X ☑ ☒ ✅ ✓ ✔ DONE".split())
 _STATE = re.compile(
-    r"\b(?:(?P<open>open|undone|unfinished|incomplete|pending|outstanding|missing|left|"
-    r"remain(?:s|ing)?|to[ -]?dos?|to be done|yet to|still|"
-    r"(?:not|n['’]t)(?: yet)?(?: been)? (?:done|finished|completed?|closed))|"
-    r"done|finished|completed?|closed|ticked|checked)\b",
+    r"(?:(?P<open>\b(?:open|undone|unfinished|incomplete|pending|outstanding|missing|left|"
+    r"remain(?:s|ing)?|to[ -]?dos?|to be done|yet to|still)|"
+    r"(?:\bnot|n['’]t)(?: yet)?(?: been)? (?:done|finished|completed?|closed))|"
+    r"\b(?:done|finished|completed?|closed|ticked|checked))\b",
     re.IGNORECASE,
 )
 _NOUNS = (
@@ -38,11 +40,13 @@ _OF_LISTS = stems(
     "finished complete closed ticked checked"
 )
 _ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
+_ANY = re.compile(r"\b(?:any\w*|some\w*|one)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
 # Probability of yes, by the reader, once the task is done: from it, the task is asked about. It was
 # above for 11 of 13 written questions about a task, and below for 13 about something else in one
 # ("Is the fence high?").
 _MIN_ABOUT = 0.3
+_MOST_SLOTS = 1_000  # Of a source that has tasks
 
 
 class Task(NamedTuple):
@@ -71,26 +75,37 @@ def tasks_of(item: RankedSlot) -> Iterator[Task]:
 
 
 def read_tasks(
-    question: str, passages: Sequence[RankedSlot], read: Prediction, reader: Reader
+    question: str,
+    passages: Sequence[RankedSlot],
+    read: Prediction,
+    reader: Reader,
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Prediction:
     """The answer that the states of tasks give; nothing where a question asks for none.
 
     Either it asks for the open or the done ones of a list, or how many they are; or whether one
     task is done. Of the ``passages``, those of the source are looked at that was attended to most
-    when they were ``read``.
+    when they were ``read``; where a list is asked for, all of it (``passages_of`` gives as many as
+    wanted of a source and namespace).
     """
-    sources = {one.item.slot.source for one in read.attended[:1]}
-    own = (item for item in passages if item.slot.source in sources)
+    first = read.attended[0].item if read.attended else None
+    own = [one for one in passages if first is not None and one.slot.source == first.slot.source]
+    state = _STATE.search(question)
+    if first is not None and state is not None and any(map(_has_tasks, own)):
+        ranked = {one.slot.id: one for one in own}
+        slots = passages_of(first.slot.source, first.slot.namespace, _MOST_SLOTS)
+        own = [ranked.get(slot.id) or replace(first, slot=slot) for slot in slots]
     tasks = [
         task for item in sorted(own, key=lambda one: one.slot.start) for task in tasks_of(item)
     ]
-    state = _STATE.search(question)
     asked = _of_list(question, tasks) if tasks and state is not None else []
     if asked and state is not None:
         chosen = [task for task in asked if task.done == (state["open"] is None)]
         if asks_whether(question):
             others = [task for task in asked if task not in chosen]
-            holds = not others if _ALL.search(question) else bool(chosen)
+            # "Are the tasks done?" asks for all of them, "Are any open?" for one.
+            every = _ALL.search(question) or not (state["open"] or _ANY.search(question))
+            holds = not others if every else bool(chosen)
             return _predicted("yes" if holds else "no", 1.0, chosen if holds else others)
         if HOW_MANY.search(question):
             number = str(len(chosen))
@@ -98,6 +113,10 @@ def read_tasks(
         return _predicted("list", 1.0, chosen, ", ".join(task.what for task in chosen))
     whether = tasks and asks_whether(question)
     return _whether(question, tasks, read, reader) if whether else Prediction()
+
+
+def _has_tasks(item: RankedSlot) -> bool:
+    return any(tasks_of(item))
 
 
 def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:

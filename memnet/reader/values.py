@@ -20,7 +20,7 @@ _DIGITS = r"\d(?:[\d.,:/'’]{0,30}\d)?(?: \d{3}(?!\d)){0,4}"
 # "-5 °C", "€ 12.50", "3-5 weeks", "2024-03-01", "250 g"; "+49 170 123 45"
 _QUANTITY = re.compile(
     rf"(?<![\w.,/+-])(?:\+\d{{1,4}}(?:[ /-]?\(?\d{{1,6}}\)?){{1,6}}"
-    rf"|(?:[-−–+±~≈<>≤≥] ?)?(?:{CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
+    rf"|(?:[-−–]|[+±~≈<>≤≥] ?)?(?:{CURRENCY} ?)?{_DIGITS}(?:[-–]{_DIGITS}){{0,3}}"
     rf"(?: ?(?:{UNITS}|{CURRENCY})(?!\w))?)"
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
@@ -28,10 +28,12 @@ _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
 _JOINED = re.compile(r"[^\W_]{0,60}(?:[-_][^\W_]{1,60}){0,8}")
+_YEARS = re.compile(r"[12]\d{3}[-–][12]\d{3}")  # Two values, either of which may be asked for
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
 # The unit at the end of a label, before a number: "£: " of "Price £: 60"
 _UNIT_OF_LABEL = re.compile(r"\(?(?:[^\w\s:;,.-]{1,2}|[A-Za-z²³]{1,3})\)?: (?=[+-]?\d)")
-_LEADS_ON = re.compile(r"\s{1,9}(?:from|of|for|by|with|and|or|the|an?|to)$", re.IGNORECASE)
+# "Platform A" ends with no article.
+_LEADS_ON = re.compile(r"\s{1,9}(?:(?i:from|of|for|by|with|and|or|the|an|to)|a)$")
 
 
 def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
@@ -57,7 +59,7 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
     line = text.rfind("\n", 0, start) + 1, (text.find("\n", end) + 1 or len(text) + 1) - 1
     around = max(line[0], start - _MAX_WIDER), min(line[1], end + _MAX_WIDER)
     for found in _QUANTITY.finditer(text, *around):
-        if found.start() < end and start < found.end():
+        if found.start() < end and start < found.end() and not _YEARS.fullmatch(found[0]):
             start, end = min(start, found.start()), max(end, found.end())
     for opening, closing in _PAIRS:
         start, end = _balanced(text, (start, end), opening, closing, line)

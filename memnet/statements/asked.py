@@ -13,10 +13,10 @@ from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.relations import OPEN_ASPECTS, relation_of
 from memnet.statements.things import (
     INSTEAD,
-    PARTED,
     denies_another,
     has_hour,
     is_of_another,
+    parted_with,
     stems_of,
 )
 from memnet.statements.times import DENIED
@@ -40,7 +40,9 @@ _WHEN = re.compile(
 _BEFORE = re.compile(
     r"\b(?:previous|previously|former|formerly|used to)\b|\b(?:before|earlier)\W*\Z", re.IGNORECASE
 )
-_FORMER = re.compile(rf"{_BEFORE.pattern}|\b(?:before|original\w*|first|old)\b", re.IGNORECASE)
+_FORMER = re.compile(
+    rf"{_BEFORE.pattern}|\b(?:before|original\w*|first|old)\b|\bfrom\W*\Z", re.IGNORECASE
+)
 # A change with both sides: "went up from 30 to 35 a week"
 _FROM_TO = re.compile(
     r"\b(?:went|rose|fell|grew|moved?|changed|raised|lowered|increased|decreased|cut|dropped|reduced|"
@@ -190,7 +192,7 @@ def _passed_on(asked: re.Match[str], told: Sequence[Told]) -> tuple[AnswerForm, 
     who, thing = normalise(asked["who"]).split(), stems_of(asked["thing"])
     about = [place for place, one in enumerate(told) if thing <= stems_of(one.text)]
     text = told[about[-1]].text if about else ""
-    parted, instead = PARTED.search(text), INSTEAD.search(text)
+    parted, instead = parted_with(text), INSTEAD.search(text)
     if parted is None or (instead and not thing.isdisjoint(stems_of(instead["thing"]))):
         return None
     to = _TO.match(text, parted.end())

@@ -29,13 +29,15 @@ _HOUR = re.compile(
     r"\d{1,2}(?:[:.]\d\d|(?:[:.]\d\d)? ?[ap]\.?m\b\.?| o['’]clock))",
     re.IGNORECASE,
 )
-PARTED = re.compile(
+_PARTED = re.compile(
     r"\b(?:sold|gave(?: away| back|(?= [^.,;:!?]{1,80} (?:away|back|to)\b))|got rid of|"
     r"traded(?: in)?|swapped|exchanged|replaced|scrapped|threw (?:away|out)) "
     r"(?:(?:my|our|his|her|their|the) (?P<thing>[^.,;:!?]{1,80}?)|it)"
     r"(?= (?:and|away|back|with|to|for|on|in|at|last|this|because|yesterday|today)\b|[.,;:!?]|$)",
     re.IGNORECASE,
 )
+# Before what did not happen after all: "has almost sold the van"
+_HARDLY = re.compile(r"\b(?:almost|nearly|hardly|would have)\b", re.IGNORECASE)
 # What came in its place
 INSTEAD = re.compile(
     r"\b(?:(?:traded|swapped|exchanged)\b.{1,80}? for|replaced\b.{1,80}? (?:with|by)|"
@@ -87,12 +89,19 @@ def stems_of(text: str) -> set[str]:
     return {stem(word)[:STEM_LETTERS] for word in query_terms(normalise(text))}
 
 
+def parted_with(text: str) -> re.Match[str] | None:
+    """Where a text says that a thing was sold or given away, without a denial; None if nowhere."""
+    found = _PARTED.search(text)
+    before = text[: found.start()] if found else ""
+    return None if DENIED.search(before) or _HARDLY.search(before) else found
+
+
 def parts_with(new: Told, earlier: Told, last: bool = False) -> bool:
     """Whether somebody sold what an earlier statement says that he has; "it" is of the ``last``."""
     own, other = _words(new.subject), _words(earlier.subject)
     is_had = other[:1] == own if len(other) > 1 else other == own and _HAS.search(earlier.text)
     got = other == own and INSTEAD.search(earlier.text)
-    found = PARTED.search(new.text)
+    found = parted_with(new.text)
     if not own or not found or not (got or (is_had and Clauses(earlier.text).tense_at(0) >= 0)):
         return False
     return set(_words(found["thing"])) <= set(_words(earlier.text)) if found["thing"] else last

@@ -368,6 +368,7 @@ _LEARNED = (
 _TOLD = f" AND (slot.valid_from IS NULL OR NOT {_LEARNED})"
 _ENDS = ("from", "to")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PERIOD = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")  # A year, a month or a day
 MetadataCondition = Callable[[str, Any], tuple[str, list[Any]]]
 DAY_OF_TIME = "substr({0}, 11, 1) IN ('T', ' ') AND substr({0}, 14, 1) = ':' AND substr({0}, 1, 10)"
 """SQL for the day of a text such as "2024-03-01T10:00:00Z"; to be compared."""
@@ -388,7 +389,8 @@ class Scope:
       which orders ISO dates: ``{"date": {"from": "1990-01-01", "to": "2000-12-31"}}``.
 
     A day covers all of its times, as they are written: "2024-03-01" those such as
-    "2024-03-01T10:00:00Z", as a value and as the end of a range.
+    "2024-03-01T10:00:00Z", as a value and as the end of a range; a month or a year does as the end
+    of a range.
     Metadata that is a list matches if one of its elements does. A source without the key matches
     no condition on it; all conditions must hold.
     """
@@ -483,9 +485,10 @@ def days_among(values: Sequence[Any]) -> list[str]:
 
 
 def _to_its_end(wanted: Any) -> Any:
-    """A condition, in which a range that ends on a day ends after the times of that day."""
-    if isinstance(wanted, Mapping) and days_among([wanted.get("to")]):
-        return {**wanted, "to": f"{wanted['to']}~"}
+    """A condition, in which a range to a day, month or year ends after the last of its times."""
+    end = wanted.get("to") if isinstance(wanted, Mapping) else None
+    if isinstance(end, str) and _PERIOD.fullmatch(end):
+        return {**wanted, "to": f"{end}~"}
     return wanted
 
 

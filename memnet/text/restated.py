@@ -144,7 +144,6 @@ class Difference(NamedTuple):
 
     missing: set[str]  # Stems that the question has, and the clause not; no prepositions
     instead: set[str]  # Stems that the clause has, and the question not; no prepositions
-    modal: str  # "may" or "must" if both are of that
     opposed: bool  # Whether it has an opposite of a word of the question, and another of its words
     denies: bool
     shared: int  # How many stems both have
@@ -304,9 +303,8 @@ def differences(question: str, text: str) -> list[Difference]:
         shared = len(set(asked.words) - missing)
         opposed = opposed and shared > 0 and _same_limits(question, clause)
         missing -= PREPOSITIONS
-        modal = asked.modal if asked.modal == said.modal else ""
         others = instead - PREPOSITIONS
-        found.append(Difference(missing, others, modal, opposed, said.denials % 2 == 1, shared))
+        found.append(Difference(missing, others, opposed, said.denials % 2 == 1, shared))
     return sorted(found, key=lambda one: len(one.missing))
 
 

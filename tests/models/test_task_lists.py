@@ -67,6 +67,9 @@ def hut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ),
         ("How many tasks after the season are not done yet?", "2", None),
         ("Are all tasks finished?", "no", None),
+        ("Are the tasks finished?", "no", None),
+        ("Are any tasks finished?", "yes", None),
+        ("Which tasks after the season aren't done?", "Drain the pipes, Lock the cellar", None),
     ],
 )  # fmt: skip
 def test_the_state_of_tasks_answers(

@@ -40,6 +40,10 @@ from memnet.reader.values import with_borders
         ("Monday | 8 to 9 | Ann", "8 to 9 | Ann", "8 to 9"),
         ("The undertow is strong", "tow", "undertow"),
         ("—", "—", "—"),
+        ("It leaves from Quay A.", "Quay A", "Quay A"),
+        ("Deposit – 40 euros", "40 euros", "40 euros"),
+        ("Ida Voss (1871–1940) painted.", "1871", "1871"),
+        ("Open for 1871–1940.", "1871–1940", "1871–1940"),
     ],
 )
 def test_short_answers_end_at_sensible_borders(text: str, read: str, expected: str) -> None:

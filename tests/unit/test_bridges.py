@@ -303,6 +303,7 @@ def test_who_is_compared_may_be_found_in_the_memory() -> None:
         ("What did both hold?", False),
         ("Ann and Bo are both what?", False),
         ("Who led, the Petrel or the Gannet?", False),
+        ("Which papers, if any, are left?", False),
     ],
 )
 def test_yes_and_no_answer_what_asks_whether(question: str, whether: bool) -> None:

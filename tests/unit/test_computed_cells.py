@@ -152,6 +152,15 @@ _ANSWERS = [
     ("Hives of 2023", "Which hive gave the most honey in 2019?", None),
     ("Tools", "Which shed has the most hammers?", None),
     ("League", "Which club has the biggest cup?", None),  # of two years
+    ("Harbour", "How many moorings have a crane?", None),  # no column says so
+    ("Jobs", "How many jobs are late?", None),
+    ("Jobs", "How many jobs aren't done?", None),
+    ("Ferries", "How many ferries are no longer than 48.5 m?", None),
+    ("Ferries", "Which ferry under 50 m is the fastest?", None),  # not the fastest of all
+    ("Ferries", "How many ferries are longer than 50 kg?", None),
+    ("Hives of 2023", "How many hives were checked after 2010?", None),  # a year of days
+    ("Costs", "How much did we spend since February 2023?", None),  # not in that month alone
+    ("Costs", "How much did we spend on firewood on average?", "77.5"),
 ]  # fmt: skip
 
 
@@ -252,6 +261,34 @@ def test_value_of_a_cell(text: str, amount: str | None, unit: str) -> None:
 )  # fmt: skip
 def test_a_column_shows_what_stands_before_decimals(texts: list[str], point: str | None) -> None:
     assert decimal_point(texts) == point
+
+
+def test_tables_of_two_sections_are_two() -> None:
+    months = {"March": "Tent | 80\nStove | 40", "April": "Lamp | 20\nRope | 10"}
+    text = "\n\n".join(f"{name}\n\nThing | Price\n{rows}" for name, rows in months.items())
+    items = ranked({"Camp": text})
+    assert _read("What was the total price in March?", items).short == "120"
+    assert _read("What was the total price in April?", items).short == "30"
+    assert not _read("What was the total price?", items).candidates  # of which month?
+
+
+def test_tables_of_two_sheets_are_two() -> None:
+    sheets = [
+        _labelled(f"Camp > {name}", f"Thing | Price\n{rows}")
+        for name, rows in (("March", "Tent | 80\nStove | 40"), ("April", "Lamp | 20\nRope | 10"))
+    ]
+    items = [
+        replace(item, slot=replace(item.slot, id=number, start=1000 * number, source="camp"))
+        for number, item in enumerate([*sheets[0], *sheets[1]])
+    ]
+    assert _read("What was the total price in March?", items).short == "120"
+
+
+def test_what_is_listed_in_part_says_how_many_more_there_are() -> None:
+    rows = "\n".join(f"Box {number} | {number} kg" for number in range(1, 31))
+    found = _read("Which boxes weigh more than 5 kg?", ranked({"Boxes": f"Box | Weight\n{rows}"}))
+    assert found.short is not None
+    assert found.short.endswith("Box 25 and 5 more")
 
 
 def test_a_spreadsheet_is_compared_as_a_whole(toy_engine: Engine, tmp_path: object) -> None:

@@ -27,6 +27,11 @@ from tests.reading import ranked
         ("It goes with or without sails.", "It goes with or without sails."),
         ("No. 5 Squadron flew.", "No. 5 Squadron flew."),
         ("Ann sailed. Bo never did. Cy sailed.", "Ann sailed Cy sailed"),
+        ("Tar is used to seal the deck.", "Tar is used to seal the deck."),
+        ("The load must not exceed 90 kg.", "exceed 90 kg"),
+        ("The berth is not free before 15:00.", "before 15:00"),
+        ("Don't forget to bring a lamp.", "Don't forget to bring a lamp."),
+        ("Bo and not Ann steers.", "Bo"),
         ("", ""),
     ],
 )

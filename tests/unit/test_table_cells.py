@@ -465,11 +465,13 @@ def test_a_row_without_headers_of_its_own_is_judged_alone() -> None:
 
 
 def test_cells_found_by_words_are_surer_than_those_found_by_attention() -> None:
-    signals = CellSignals(bias=1.0, first=1.0, row=0.0, meant=1.0, answers=0.0, cell=0.0)
+    signals = CellSignals(
+        bias=1.0, first=1.0, row=0.0, meant=1.0, answers=0.0, cell=0.0, stated=0.0
+    )  # fmt: skip
     assert probability_of_cell(signals, by_words=True) > probability_of_cell(
         signals, by_words=False
     )
-    sure = signals._replace(answers=9.0, cell=9.0)
+    sure = signals._replace(answers=9.0, cell=9.0, stated=9.0)
     assert probability_of_cell(sure, by_words=True) == CELL_CONFIDENCE
 
 

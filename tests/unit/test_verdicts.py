@@ -9,11 +9,10 @@ from memnet.reader.confidence import Signals
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
-from memnet.reader.spans import Passage, Reader, Reading
+from memnet.reader.spans import Passage, Reader, Reading, answered_by
 from memnet.reader.support import read_alone
 from memnet.storage import Slot
 from memnet.types import Candidate
-from tests.reading import meanings
 
 FEED = "- Pip eats a little hay.\n- Moss eats no hay."
 POST = "Yes, to Cyprus, but not to Malta."
@@ -48,13 +47,7 @@ def verdict(
         quotes=(Quotation(item, 0, len(text), 0.9),),
     )  # fmt: skip
     reader = _Sure(word, sure)
-    return read_alone(
-        question,
-        read,
-        reader,
-        lambda: (judge or reader) if judged else None,
-        meanings([{"hen", "fowl"}]),
-    )
+    return read_alone(question, read, reader, lambda: (judge or reader) if judged else None)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +103,21 @@ def test_what_judges_quotations_says_yes_or_no() -> None:
     assert verdict(asked, text, "no", judge=_Sure("yes", 0.95)).kind == "yes"
     assert verdict(asked, text, "yes", judge=_Sure("no", 0.95)).kind == "no"
     assert verdict(asked, text, "yes", judge=_Sure("yes", 0.5)).kind == "statement"
+
+
+def test_what_judges_quotations_is_asked_whether_they_give_the_answer() -> None:
+    judge = LazyReader(SPANS).load_verdicts()
+    assert judge is not None
+    text = "The blue kiln fires at 960 degrees, the grey one at 1180."
+    right, wrong, other = (
+        judge.read(answered_by(question, short), [Passage("Kilns", text)]).answerable
+        for question, short in (
+            ("How hot does the grey kiln get?", "1180"),
+            ("How hot does the grey kiln get?", "960 degrees"),
+            ("How heavy is the grey kiln?", "1180"),
+        )
+    )
+    assert right > max(wrong, other)
 
 
 def test_without_a_network_for_verdicts_own_words_alone_are_one() -> None:

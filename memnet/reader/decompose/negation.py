@@ -17,16 +17,16 @@ from memnet.types import Candidate
 
 # Cues of what was never true. "Not only", "no fewer than" and "No. 5" deny nothing.
 _NEVER = re.compile(
-    r"\b(?:not(?! (?:only|just|merely|simply|least)\b)|never|cannot|neither|nor|none(?! other\b)"
-    r"|nobody|nothing(?! but\b)|nowhere|(?<!\bor )without(?! doubt\b)"
+    r"\b(?:not(?! (?:only|just|merely|simply|least|forget|hesitate|fail)\b)|never|cannot|neither"
+    r"|nor|none(?! other\b)|nobody|nothing(?! but\b)|nowhere|(?<!\bor )without(?! doubt\b)"
     r"|no(?! (?:fewer|less|more|later|earlier|doubt|longer)\b|[. ]+\d)"
-    r"|(?:failed|refused|declined) to|den(?:y|ies|ied))\b|n['’]t\b",
+    r"|(?:failed|refused|declined) to|den(?:y|ies|ied))\b|n['’]t\b(?! (?:forget|hesitate|fail)\b)",
     re.IGNORECASE,
 )
 # Cues of what was true once: they deny the present, not the past.
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|(?:stop(?:s|ped)?|ceas(?:es?|ed)|quit) [a-z]+ing"
-    r"|used to)\b",
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbe )used to)\b",
     re.IGNORECASE,
 )
 _PRESENT = re.compile(
@@ -36,8 +36,11 @@ _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.
 # Where a clause ends, and with it the scope of a cue. "No" and "without" negate only what follows
 # them.
 _CLAUSE_END = re.compile(
-    r"[;:!?()\[\]—–]|[.,](?=\s|$)"
+    r"[;!?()\[\]—–]|[.,:](?=\s|$)"
     r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b"
+    # What is not above a number is up to it.
+    r"|\b(?:exceed(?:s|ing)?|above|beyond|before)\b(?= (?:\w+ ){0,2}\d)"
+    r"|\band (?=not\b)"
     r"|\bfor (?=(?:\w+ ){0,4}(?:hour|day|week|month|year|decade|centur))"
     r"|\b(?:but|except|than|until|till|because|although|though|while|whereas|if|unless|when"
     r"|where|wherever|who|whom|whose|which|after|since)\b"
@@ -110,7 +113,9 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 def drop_denied(
     question: str, candidates: Sequence[Candidate], passages: Sequence[RankedSlot]
 ) -> tuple[list[Candidate], float]:
-    """Spans that are not denied, and their share of the probability of all.
+    """Spans that are not denied, and their share of the probability of all but some.
+
+    What is denied in the sentence of one that is not speaks for that one: "Not Ann but Bo".
 
     A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
     clause elsewhere denies it and its sentence shares at least those stems with the question that
@@ -127,8 +132,21 @@ def drop_denied(
         return asked & stems(context, _STEM_LETTERS)
 
     kept = [one for one in candidates if not _denied(one, shared_with, items, denials)]
-    total = sum(one.score for one in candidates)
+    said = {place for one in kept for place in _places(one, items)}
+    own = {id(one) for one in kept}
+    total = sum(
+        one.score for one in candidates if id(one) in own or said.isdisjoint(_places(one, items))
+    )
     return kept, sum(one.score for one in kept) / total if total else 1.0
+
+
+def _places(span: Candidate, items: Mapping[int, RankedSlot]) -> list[tuple[int, int, int]]:
+    """The sentences that a span stands in: slot, start and end."""
+    if span.evidence is None or span.start is None or span.end is None:
+        return []
+    item = items[span.evidence]
+    start, end = span.start - item.slot.start, span.end - item.slot.start
+    return [(span.evidence, *one) for one in overlapping(item.sentence_spans, start, end)]
 
 
 def _denials(question: str, items: Iterable[RankedSlot]) -> Iterator[_Denial]:

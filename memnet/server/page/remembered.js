@@ -102,6 +102,7 @@ function track(one, range) {
 
 function held(one) {
   if (one.valid_until === null) return `since ${day(one.valid_from)}`;
+  if (one.valid_until <= one.valid_from && one.certainty === "was") return `over by ${day(one.valid_until)}`;
   if (one.valid_until <= one.valid_from) return `said ${day(one.valid_from)}, never held`;
   return `${day(one.valid_from)} to ${day(one.valid_until)}`;
 }

@@ -72,7 +72,7 @@ function conditions(text) {
     const range = wanted.match(/^(.*?)\.\.(.*)$/);
     where[name] = range
       ? { ...(range[1] ? { from: value(range[1]) } : {}), ...(range[2] ? { to: value(range[2]) } : {}) }
-      : value(wanted);
+      : [...new Set([wanted, value(wanted)])]; // it may hold 1990 or "1990"
   }
   return Object.keys(where).length ? where : undefined;
 }
@@ -273,11 +273,12 @@ export async function put(question, alone = false) {
   const now = (running = { controller, question, number });
   try {
     const step = (hop) => showStep(number, hop);
-    const answer = after ? await ask({ ...body(turn), after }, step, controller.signal) : await answerTo(turn, controller.signal, step);
+    // Asked anew, whatever was answered before: others may have changed the memory.
+    const answer = await ask({ ...body(turn), ...(after ? { after } : {}) }, step, controller.signal);
     if (running !== now) return;
     running = null;
     fill(number, answer);
-    if (after) remember(JSON.stringify(body(turn)), answer);
+    remember(JSON.stringify(body(turn)), answer);
     keep();
     history.pushState(null, "", address(turn, number));
     goTo(number);

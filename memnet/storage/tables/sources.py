@@ -432,7 +432,11 @@ def _conditions(connection: Connection, wanted: SourceFilter) -> tuple[str, list
     if wanted.days:
         within = {"from": wanted.days[0], "to": f"{wanted.days[1]}~"}  # behind times of that day
         dated, values = zip(*(connection.metadata(key, within) for key in _DATES), strict=True)
-        conditions.append((f"({' OR '.join(dated)})", [*chain(*values)]))
+        # A chat may begin before these days and end after them.
+        begins, until = connection.metadata("first", {"to": within["to"]})
+        ends, since = connection.metadata("last", {"from": within["from"]})
+        held = f"({' OR '.join(dated)} OR ({begins} AND {ends}))"
+        conditions.append((held, [*chain(*values), *until, *since]))
     return "".join(f"AND {condition} " for condition, _ in conditions), [
         value for _, values in conditions for value in values
     ]
