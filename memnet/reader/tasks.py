@@ -39,6 +39,7 @@ _OF_LISTS = stems(
     "so have off not open undone unfinished incomplete pending outstanding missing left remain "
     "finished complete closed ticked checked"
 )
+_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
 _ANY = re.compile(r"\b(?:any\w*|some\w*|one)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
@@ -121,7 +122,7 @@ def _has_tasks(item: RankedSlot) -> bool:
 
 def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
     """The tasks of the list that a question asks about; none where it is about something else."""
-    asked = stems(question) - _OF_LISTS
+    asked = stems(_NOT.sub(" not", question)) - _OF_LISTS
     known = [asked & stems(task.caption) for task in tasks]
     most = max(map(len, known))
     own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]

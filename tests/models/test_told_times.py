@@ -178,7 +178,7 @@ _TALK = (
 )
 
 
-_SHOWN = Config(answer=AnswerConfig(answer_threshold=0.35))  # Days are tested, not confidence
+_SHOWN = Config(answer=AnswerConfig(answer_threshold=0.3))  # Days are tested, not confidence
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,8 @@ _CLAUSE_END = re.compile(
 _STEM_LETTERS = 4  # Words are compared by their first letters: "work", "works" and "worked" agree
 # Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts".
 _MIN_PREFIX = 4
+# Score, over that of the likeliest, from which a span speaks for what its sentence does not deny
+_LEAST_KEPT = 0.2
 _COREFERENT = " there "  # Stands for an answer that an earlier sentence of the same source names
 
 
@@ -132,7 +134,9 @@ def drop_denied(
         return asked & stems(context, _STEM_LETTERS)
 
     kept = [one for one in candidates if not _denied(one, shared_with, items, denials)]
-    said = {place for one in kept for place in _places(one, items)}
+    best = max((one.score for one in candidates), default=0.0)
+    likely = (one for one in kept if one.score >= _LEAST_KEPT * best)
+    said = {place for one in likely for place in _places(one, items)}
     own = {id(one) for one in kept}
     total = sum(
         one.score for one in candidates if id(one) in own or said.isdisjoint(_places(one, items))
