@@ -15,7 +15,7 @@ questions about the same collections that one cell answers: those of the others 
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ import torch
 
 from benchmarks.documents import holds
 from benchmarks.questions import FOLDER, phrases, quotes
+from benchmarks.reader_data.answered import right_cells
 from benchmarks.reader_data.documents import collections, everyday_memories
 from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
@@ -46,13 +47,12 @@ from memnet.reader.cells import (
     row_signals,
 )
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.rows import Cell, Row, stems
+from memnet.reader.rows import Cell, Row
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import VerdictSignals, verdict_signals
 from memnet.text.restated import restates
 
 _FOLDS = 5
-_QUOTED = 0.7  # Share of the words of a quotation that its row holds
 _LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -189,7 +189,10 @@ def _fit_attention(folder: Path) -> None:
                 patches.enter_context(patch.object(tables, "attended_cell", record))
                 memory.answerer.predict(one["question"])
             for question, found, reader in seen[:1]:
-                answering = [_answering(row, one) for row in found]
+                answering = [
+                    right_cells(row.cells, quotes(one), phrases(one)) or [False] * len(row.cells)
+                    for row in found
+                ]
                 rows.append(_Choice(row_signals(question, found), list(map(any, answering))))
                 for row, own in zip(found, answering, strict=True):
                     if any(own):
@@ -202,20 +205,6 @@ def _fit_attention(folder: Path) -> None:
         best = [one.index(max(one)) for one in logits]
         right = sum(one.right[place] for one, place in zip(usable, best, strict=True))
         print(f"{name}: {len(usable)}, right {right}", type(usable[0].signals[0])(*weights))
-
-
-def _answering(row: Row, asked: Mapping[str, Any]) -> list[bool]:
-    """Which cells of a row answer a question: of the row that is quoted those with its answer."""
-    quoted = (stems(quote.replace("|", " ")) for quote in quotes(asked))
-    if not any(len(one & row.values) >= _QUOTED * len(one) for one in quoted):
-        return [False] * len(row.cells)
-    return [
-        any(
-            holds(cell.text, one) or (len(cell.text) > 1 and holds(one, cell.text))
-            for one in phrases(asked)
-        )
-        for cell in row.cells
-    ]
 
 
 def _chosen_weights(choices: Sequence[_Choice]) -> list[float]:

@@ -229,17 +229,13 @@ def _losses(scores: Tensor, batch: Sequence[_Packed]) -> Tensor:
 def _pairs(options: Any) -> list[_Packed]:
     asked = {one.question for one in judged("held_out")}
     known = [*judged("train"), *checked()]
-    answers = map(_pair, lines(options.work / _ANSWERS))
+    answers = (Pair(**one) for one in lines(options.work / _ANSWERS))
     read_before = {(one.question, one.text) for one in known}
     others = (one for one in beside() if (one.question, one.text) not in read_before)
     every = dict.fromkeys(chain(known, answers, made(_examples(options.examples)), others))
     return [
         one for pair in every if pair.question not in asked and (one := _packed(pair)) is not None
     ]
-
-
-def _pair(fields: dict[str, Any]) -> Pair:
-    return Pair(**fields)
 
 
 def _digest(pairs: Sequence[_Packed]) -> str:

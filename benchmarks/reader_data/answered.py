@@ -125,37 +125,47 @@ def _is_quoted(text: str, quotes: Sequence[str]) -> bool:
     )
 
 
+def right_cells(
+    row: Sequence[Cell], quotes: Sequence[str], phrases: Sequence[str]
+) -> list[bool] | None:
+    """Which cells of a row that is quoted are an answer; None of a row that is not."""
+    said = frozenset[str]().union(*(cell.value for cell in row))
+    quoted = (stems(quote.replace("|", " ")) for quote in quotes)
+    if not any(len(one & said) >= _SAME_ROW * len(one) for one in quoted if one):
+        return None
+    return [
+        any(
+            holds(cell.text, one) or (len(cell.text) > 1 and holds(one, cell.text))
+            for one in phrases
+        )
+        for cell in row
+    ]
+
+
 def _cells(one: Example, chance: random.Random) -> Iterator[Pair]:
     """Cells of the row that is quoted, and the same column of other rows."""
     if one.get("kind") != "value" or not one.get("quotes"):
         return
-    quotes = [stems(quote.replace("|", " ")) for quote in one["quotes"]]
     phrases = [each for each in one.get("phrases") or one["answers"] if isinstance(each, str)]
 
     def pair(cell: Cell, row: Sequence[Cell], title: str, right: bool) -> Pair:
         return _pair(one["question"], cell.text, title, labelled(row)[0], right)
 
-    def is_right(cell: Cell) -> bool:
-        return any(holds(cell.text, each) or holds(each, cell.text) for each in phrases)
-
     for passage in one["passages"]:
         rows = [row for row in rows_of(passage["text"], passage["title"]) if len(row) > 1]
-        values = [frozenset[str]().union(*(cell.value for cell in row)) for row in rows]
-        own = [
-            any(len(quote & said) >= _SAME_ROW * len(quote) for quote in quotes if quote)
-            for said in values
-        ]
+        found = [(row, right_cells(row, one["quotes"], phrases)) for row in rows]
         title = passage["title"]
-        for row in [row for row, quoted in zip(rows, own, strict=True) if quoted][:1]:
-            right = [cell for cell in row if cell.text.strip() and is_right(cell)]
-            wrong = [cell for cell in row if cell.text.strip() and not is_right(cell)]
+        for row, rights in [(row, rights) for row, rights in found if rights is not None][:1]:
+            given = [each for each in zip(row, rights, strict=True) if each[0].text.strip()]
+            right = [cell for cell, is_right in given if is_right]
+            wrong = [cell for cell, is_right in given if not is_right]
             if not 1 <= len(right) <= 2:  # else the question asks for more than a cell
                 continue
             yield from (pair(cell, row, title, True) for cell in right)
             for cell in chance.sample(wrong, min(_WRONG_CELLS, len(wrong))):
                 yield pair(cell, row, title, False)
             headers = {cell.header for cell in right}
-            rest = [row for row, quoted in zip(rows, own, strict=True) if not quoted]
+            rest = [row for row, rights in found if rights is None]
             for other in chance.sample(rest, min(_OTHER_ROWS, len(rest))):
                 for cell in other:
                     if cell.header in headers and cell.text.strip():

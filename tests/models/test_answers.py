@@ -355,17 +355,23 @@ def test_what_was_so_before_answers_a_question_about_the_past(memory: Engine) ->
     assert memory.ask("Where did Clara work?").short == "Siemens"
 
 
-_OF_TWO = [
-    ("How deep is the big basin?", "140 cm", "60"),
-    ("How deep is the small basin?", "60 cm", "140"),
-    ("When does the frost guard switch on?", "3 degrees", "6"),
-    ("When does the frost guard switch off?", "6 degrees", "3 degrees"),
-    ("Who looks after locker D-14?", "Pim Orsel", "Ute Brandt"),
-    ("Who looks after locker D-41?", "Ute Brandt", "Pim Orsel"),
-]
-
-
-def test_of_two_values_the_one_that_is_asked_for(memory: Engine) -> None:
+@pytest.mark.parametrize(
+    ("question", "short", "other"),
+    [
+        ("How deep is the big basin?", "140 cm", "60"),
+        ("How deep is the small basin?", "60 cm", "140"),
+        pytest.param(
+            "When does the frost guard switch on?", "3 degrees", "6",
+            marks=pytest.mark.xfail(strict=True, reason="the network for verdicts takes 6"),
+        ),
+        ("When does the frost guard switch off?", "6 degrees", "3 degrees"),
+        ("Who looks after locker D-14?", "Pim Orsel", "Ute Brandt"),
+        ("Who looks after locker D-41?", "Ute Brandt", "Pim Orsel"),
+    ],
+)  # fmt: skip
+def test_of_two_values_the_one_that_is_asked_for(
+    memory: Engine, question: str, short: str, other: str
+) -> None:
     memory.ingest(
         [
             Document(
@@ -385,13 +391,10 @@ def test_of_two_values_the_one_that_is_asked_for(memory: Engine) -> None:
             ),
         ]
     )
-    answers = [memory.ask(question).short or "" for question, *_ in _OF_TWO]
-    wrong = [
-        (question, said)
-        for (question, short, other), said in zip(_OF_TWO, answers, strict=True)
-        if short not in said or other in said
-    ]
-    assert len(wrong) <= 1, wrong  # The network is taught by examples, and not sure of all
+    answer = memory.ask(question)
+    assert answer.short is not None
+    assert short in answer.short
+    assert other not in answer.short
 
 
 def test_what_a_message_denies_is_its_answer(memory: Engine) -> None:
