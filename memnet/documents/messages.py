@@ -39,6 +39,8 @@ _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _USER, _ASSISTANT = "user", "assistant"
 _FIRST_PERSON = frozenset("i me my mine myself".split())
 _SAYS_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_MINE = re.compile(r"\b(?:my|mine|our)\b", re.IGNORECASE)
+_OWNER = re.compile(r"\b([A-Z]\w+)['’]s\b")
 # What a question says something of: "is the cook", "does the name of the band", "has Ann"
 _SUBJECT = re.compile(
     r"\b(?i:is|are|was|were|do|does|did|has|have|had|can|will|should|must) "
@@ -113,10 +115,47 @@ def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
     if asked is None or not keys:
         return False
     if (addressing := MessageAddressing(question)).names_speaker:
+        if addressing.is_by(keys[0]):
+            return False
         told = OF_TELLING.search(question.text, asked.end())
-        return told is not None and not addressing.is_by(keys[0])
+        owner = _OWNER.search(question.text)  # "My number" is not Kofi's in what Nadia says.
+        if owner is not None and _MINE.search(quoted):
+            return stems(owner[1]).isdisjoint(stems(quoted))
+        return told is not None
     own, said = stems(asked["subject"]), stems(quoted)
     return _SAYS_I.search(quoted) is not None and own.isdisjoint(said)
+
+
+def later_messages(
+    question: Question, own: Slot, items: Sequence[RankedSlot]
+) -> list[RankedSlot]:
+    """Those of some passages that were sent after one of their conversation, the last one first.
+
+    Messages of a chat are slots of one source, or of sources of one session; mails of a thread
+    share its subject, or answer each other.
+    """
+    symbols = question.fetched.symbols([own.id, *(item.slot.id for item in items)])
+    keys = frozenset(symbols[own.id].keys) if own.id in symbols else frozenset[str]()
+    session = frozenset(one for one in keys if one.startswith(SESSION))
+    sent = _time_of_mail(own)
+    found: list[tuple[str, int, RankedSlot]] = []
+    for item in items:
+        slot = item.slot
+        others = frozenset(symbols[slot.id].keys) if slot.id in symbols else frozenset[str]()
+        if MESSAGE in keys and MESSAGE in others:
+            same = slot.source == own.source or not session.isdisjoint(others)
+            if same and slot.id > own.id and slot.namespace == own.namespace:
+                found.append(("", slot.id, item))
+        elif sent and slot.source != own.source and (time := _time_of_mail(slot)) > sent:
+            replies = slot.metadata.get("in_reply_to") == own.metadata["message_id"]
+            if replies or not keys.isdisjoint(others):
+                found.append((time, slot.id, item))
+    return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
+
+
+def _time_of_mail(slot: Slot) -> str:
+    """When a mail was sent, as its metadata have it; "" for other slots."""
+    return str(slot.metadata.get("date", "")) if "message_id" in slot.metadata else ""
 
 
 class _Known(NamedTuple):

@@ -13,13 +13,12 @@ from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
-from memnet.reader.rows import uninflected
 from memnet.reader.sequences import is_heading
 from memnet.reader.values import MEASURED, unit_of, value_of
 from memnet.storage import Slot
 from memnet.storage.values import SourceFilter
 from memnet.text.dates import MONTH, day_name, days_in, month_name, month_of
-from memnet.text.english import STOP_WORDS, listed, units
+from memnet.text.english import STOP_WORDS, listed, uninflected, units
 from memnet.text.names import MESSAGE, normalise, stems
 from memnet.types import Answer, Candidate, Source
 
@@ -130,6 +129,8 @@ _CLASSES = ("type", "kind", "category", "folder", "format", "tags")
 _OWNED = re.compile(r" (?:do|does|did) \w{1,20} (?:have|own|keep|need|get)", re.IGNORECASE)
 _AMOUNTS = listed("amounts")
 _MAIL, _NOTES = ("email", "mail", "message"), ("", "md", "markdown", "txt", "rst", "org")
+_MESSAGES = uninflected("message")
+_ANY = frozenset(map(uninflected, (*_MAIL, "document", "source", "file", "note")))
 
 
 class _Record(NamedTuple):
@@ -175,7 +176,7 @@ def list_all(question: Question) -> Prediction | None:
 
 def _records(question: Question, noun: str, kinds_of: Sequence[str]) -> Iterator[_Record]:
     """All messages or else documents that a noun means, by some keys of their metadata."""
-    store, messages = question.store, noun == "message" and question.has_messages
+    store, messages = question.store, noun == _MESSAGES and question.has_messages
     ids = store.search_symbolic([MESSAGE], _MOST, question.scope)[MESSAGE] if messages else []
     for slot in store.fetch(ids):
         spoken = _texts(slot.metadata.get("participants", []))
@@ -183,7 +184,7 @@ def _records(question: Question, noun: str, kinds_of: Sequence[str]) -> Iterator
         dates = _dates(" ".join([slot.title, *(place for _, place in slot.places)]))
         if who in spoken if spoken else not slot.start:  # else one goes on
             yield _Record(slot.text, {"by": (who,), "date": dates}, slot.id)
-    word = "" if noun in (*_MAIL, "document", "source", "file", "note") else noun.removesuffix("i")
+    word = "" if noun in _ANY else noun.removesuffix("i")
     wanted = SourceFilter(question.scope.namespace, "document", word=word)
     for _, one in () if messages else store.sources.page(0, _MOST, wanted):
         path, given = PurePath(one.id), one.metadata

@@ -21,6 +21,7 @@ _ALIKE, _ALIKE_APART = 0.5, 0.75
 _MIN_WORDS = 5
 # Factor of the attention to a version that does not hold at the time of the question.
 _OTHER = 0.1
+_FIRST_LINES = 200  # Characters at its start that say whether it is valid at all
 _HEAD = 1000  # Characters at the start of a document that may say which version it is
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d(?![\w.,]\d|\w)")
 _MONTH = re.compile(rf"\b{MONTH}\.? (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
@@ -43,7 +44,7 @@ _SAYS_OUT_OF_DATE = re.compile(
     r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_REPLACES = re.compile(r"\b(?:replaces|supersedes)\b", re.IGNORECASE)
+_REPLACES = re.compile(r"\b(?:replaces?|supersedes?)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
@@ -102,7 +103,19 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
                 others.append(replace(item, attention=_OTHER * highest))
         if chosen is None:
             undecided.append([holding[index] for index in group])
+    if _asked_day(question) is None and not ASKS_EARLIER.search(question.text):
+        outdated = [n for n, item in holding.items() if _is_outdated(question.store, item)]
+        for index in outdated if len(outdated) < len(holding) else ():
+            item = holding.pop(index)
+            others.append(replace(item, attention=_OTHER * item.attention))
     return Versions(list(holding.values()), others, undecided)
+
+
+def _is_outdated(store: MemoryStore, item: RankedSlot) -> bool:
+    """Whether a document says on its first lines that it is no longer valid, or a draft."""
+    stored = store.sources.get(item.slot.source, item.slot.namespace)
+    first = [] if stored is None else stored[1][:_FIRST_LINES].splitlines()[:2]
+    return any(map(_SAYS_OUT_OF_DATE.search, first))
 
 
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:

@@ -95,7 +95,8 @@ def _add(builder: DocumentBuilder, entry: list[_Property], max_title: int) -> No
 
 def _kind(one: _Property) -> str:
     kinds = _KINDS.findall(one.parameters) if one.name in ("TEL", "EMAIL", "ADR") else []
-    return f" ({', '.join(kind.lower() for kind in kinds)})" if kinds else ""
+    named = ("cell, mobile" if kind.lower() == "cell" else kind.lower() for kind in kinds)
+    return f" ({', '.join(named)})" if kinds else ""
 
 
 def _shown(one: _Property) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from memnet.attention.arrays import log_odds
@@ -30,10 +30,12 @@ from memnet.reader.quotes import (
     quote,
     quote_around,
     quote_candidates,
+    relevance_of,
     with_close_unit,
     with_rest,
 )
 from memnet.reader.rivals import weigh_rivals
+from memnet.reader.sequences import whole_enumeration
 from memnet.reader.spans import Passage, Reader, Reading, ReadUnit, Span, answered_by
 from memnet.reader.values import is_other_quantity
 from memnet.text.english import is_foreign, units
@@ -81,6 +83,7 @@ class Prediction(NamedTuple):
     quotes: tuple[Quotation, ...] = ()  # The pieces of the evidence that are shown, in order
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
+    relevance: Mapping[int, float] = {}  # Highest logit of a unit of each slot that was read, by id
     # Shown before the quotations, in which it does not stand, if they are promised to answer: the
     # day of a message, a number, or what was computed from them
     added: str = ""
@@ -197,8 +200,9 @@ def predict_spans(
         outcome=best[0].score if compared is not None and _agrees(best[0], compared) else None,
         resolved=tuple(resolved),
         quotes=quotes,
-        short=short[0].text if short else None,
+        short=_short(question, short[0], quotes) if short else None,
         attended=most,
+        relevance=relevance_of(attended, passages),
     )
 
 
@@ -213,6 +217,20 @@ def _stands_in(candidate: Candidate, quotes: Sequence[Quotation]) -> bool:
         and end <= one.item.slot.start + one.end
         for one in quotes
     )
+
+
+def _short(question: str, candidate: Candidate, quotes: Sequence[Quotation]) -> str:
+    """A short answer, with the rest of its enumeration where several are asked for."""
+    for one in quotes:
+        slot, own = one.item.slot, one.item.slot.start
+        if candidate.start is None or candidate.end is None or slot.id != candidate.evidence:
+            continue
+        start, end = candidate.start - own, candidate.end - own
+        if one.start <= start and end <= one.end:
+            place = start - one.start, end - one.start
+            first, last = whole_enumeration(question, one.text, *place)
+            return one.text[first:last]
+    return candidate.text
 
 
 def _kind(

@@ -6,7 +6,7 @@ cell is of another unit than the others, or where the question says more: "the c
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import chain
 from typing import NamedTuple
@@ -29,8 +29,12 @@ _LIST = re.compile(
     r" (?P<counted>(?!(?:does|has|was|this)\b)\w{2,30}s)\b(?= )",
     re.IGNORECASE,
 )
+_MANY_OF = re.compile(
+    r"\bhow many of (?:all )?(?:the|our|my|your|these|those)(?: \w{2,30})?? (?P<counted>\w{2,30}s)\b",
+    re.IGNORECASE,
+)
 _FOLD = re.compile(
-    r"\b(?:total|sum|altogether|combined|together|in all|overall"
+    r"\b(?:total|sum|altogether|combined|together|in all|overall|add(?:s|ed)? up to"
     r"|(?:how much|what)\b(?=.{1,40}\b(?:we|I|they|you) (?P<spent>spend|spent|pay|paid)\b)"
     r"|how much(?=.{1,40}\bdid (?:we|I|they|you)\b)"
     r"|average|(?<=the )mean(?= \w))\b",
@@ -48,11 +52,22 @@ _NOT_COMPUTED = re.compile(
     r"|no(?= \w{1,20} than)))\b(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
     re.IGNORECASE,
 )
+# "Which jobs have not been paid?"
+_DENIED = re.compile(
+    r"(?:n['’]t|\b(?:not|never))(?: (?:yet|been|been yet|yet been))? (?P<denied>[^\W\d_]{3,20})\b",
+    re.IGNORECASE,
+)
+# The words before the first and the last of several rows that follow each other: "May to July"
+_RANGES = frozenset((("from", "to"), ("from", "until"), ("from", "till"), ("between", "and")))
+_WHO = re.compile(r"who(?:se)? (?:has|have|had|is|are|was|were|did|do|does|will)\b", re.IGNORECASE)
+_PEOPLE, _OF_PEOPLE = stems("people person"), frozenset(map(stem, "name who person".split()))
+_NUMBERED = frozenset("name no nr number id code".split())  # Headers that do not say what rows are
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
 _PREPOSITIONS = frozenset("in on at during for of from with by per since until near".split())
 _BETWEEN = frozenset("the a an all any this that its our their".split())
 # Words that say nothing of which rows or column are meant.
 _FILLING = stems(" ".join(listed("filling")))
+_OF_SUMS = stems(" ".join(listed("filling of sums")))
 _MIN_EXPLAINED = 0.6  # Share of a question's words
 _MOST_NAMED, _MOST_TIED = 20, 3  # Rows that are named; those of a tie
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
@@ -113,7 +128,7 @@ class _Column(NamedTuple):
 def operation_of(question: str) -> frozenset[str] | None:
     """Stems of the words that ask to compute; none of "how many", None where nothing does."""
     asked = _Asked(question)
-    if _NOT_COMPUTED.search(question) or not (asked.degree or asked.fold or asked.counted):
+    if _NOT_COMPUTED.search(_DENIED.sub(r" \g<denied>", question)) or not (asked.degree or asked.fold or asked.counted):
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
@@ -152,6 +167,12 @@ class _Asked:
         self.limit = limit = _LIMIT.search(question)
         within = range(*limit.span()) if limit else ()
         self.limited = frozenset(n for n, match in enumerate(words) if match.start() in within)
+        denied = _DENIED.search(question)
+        # The token of what is not so, which a column of yes and no says, or empty cells
+        self.denied = next(
+            (n for n, one in enumerate(words) if denied and one.start() == denied.start("denied")),
+            None,
+        )
         degrees = list(self._degrees())
         self.degree = degrees[0] if len(degrees) == 1 else None
         # Words that say no cell, and those that say what rows or columns are meant
@@ -159,8 +180,13 @@ class _Asked:
         self.content = [n for n, token in enumerate(self.tokens) if token.content]
         self.fold = _FOLD.search(question)
         self.mean = _MEAN.search(question) is not None
-        self.lists = _LIST.match(question) is not None
-        counted = _LIST.match(question) or HOW_MANY.search(question)
+        # "Who has not paid?", "Who has fewer than 10 shifts?"
+        chosen = denied is not None or limit is not None
+        self.who = chosen and _WHO.match(question) is not None
+        self.lists = self.who or _LIST.match(question) is not None
+        counted = (
+            _LIST.match(question) or _MANY_OF.search(question) or HOW_MANY.search(question)
+        )
         self.counted = stem((counted["counted"] or "").casefold()) if counted else ""
 
     def _degrees(self) -> Iterator[_Degree]:
@@ -197,14 +223,20 @@ class _Computation:
         self.asked = asked
         self.table = table
         self._used = set[int]()  # Tokens that are explained
+        self._sums = False
 
     def result(self) -> Computed | None:
         """The answer, if the table gives one."""
         asked = self.asked
         if asked.limit is None and asked.degree is None and asked.fold:
             return self._folded()
-        if asked.counted and not (asked.degree and asked.degree.superlative):
-            return self._selected()
+        if (asked.counted or asked.who) and not (asked.degree and asked.degree.superlative):
+            selected = self._selected()
+            if selected is None:
+                self._used.clear()
+                selected = self._folded()
+            if selected or not asked.lists:  # "Which costs more, ...?"
+                return selected
         return None if asked.degree is None else self._compared(asked.degree)
 
     def _column(self, taken: Collection[int] = ()) -> _Column | None:
@@ -371,27 +403,51 @@ class _Computation:
                 and not own & self._used
                 and (header not in table.measured or len(own) > 1 or max(own) + 1 in titled)
             }
+            between = self._between(full)
+            if between is None:
+                continue  # Its names stay unexplained.
             if full:
-                rows = [row for row in rows if row in full]
+                rows = [row for row in rows if row in (between or full)]
                 self._used |= titled.union(*full.values())
         return rows
+
+    def _between(self, named: Mapping[int, frozenset[int]]) -> range | None:
+        """The rows from the first to the last of two that are named; empty where no more are meant.
+
+        None where the last stands before the first, as in a table that is in no order.
+        """
+        tokens = self.asked.tokens
+        places = sorted((min(own), row) for row, own in named.items())
+        if len(places) != 2 or not all(place for place, _ in places):
+            return range(0)
+        (first, start), (last, end) = places
+        if (tokens[first - 1].word, tokens[last - 1].word) not in _RANGES:
+            return range(0)
+        return range(start, end + 1) if start < end else None
 
     def _selected(self) -> Computed | None:
         """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
-        meant = stems(table.key or "-")
-        if "name" in meant:  # of what, the title says
+        key = next(filter(self._names_rows, table.headers), table.key)
+        meant = stems(key or "-")
+        if meant & _NUMBERED:  # of what, the title says
             meant |= table.titles
+        if meant & _OF_PEOPLE:
+            meant |= _PEOPLE
         # "How many joiners are there?"
-        cells = (cell for row in table.rows for cell in row.values() if cell.header != table.key)
+        cells = (cell for row in table.rows for cell in row.values() if cell.header != key)
+        if any(asked.counted in stems(one) for one in table.measured if self._is_number(one)):
+            return None  # A column says how many.
         known = asked.counted in _ROWS | meant
         called = not known and any(cell.value == {asked.counted} for cell in cells)
+        if asked.who:
+            known = not any(map(has_digit, table.texts.get(key, {}).values()))
         if not (known or called) or table.turned or (asked.degree and not asked.limit):
             return None
-        self._used |= asked.degrees | asked.saying(stems(table.key or "-"))
+        self._used |= asked.degrees | asked.saying(stems(key or "-"))
         if not called:
             self._used |= asked.saying({asked.counted})
-        rows, header, what = table.counted, table.key, ""
+        rows, header, what = table.counted, key, ""
         if asked.limit is not None:
             if asked.limit["degree"] and asked.degree is None:
                 return None  # more or less of what?
@@ -410,18 +466,24 @@ class _Computation:
             what = f": {with_unit(header, '1')[0]} {asked.limit[0].strip()}"
             above = {row: value.amount - number.amount for row, value in values.items()}
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
-        rows = [row for row in self._ticked(self._filtered({table.key, header})) if row in rows]
+        rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
         said = f"{len(rows)}{of} rows{what}"
         if not asked.lists:
             return self._answer(str(len(rows)), said, header, rows or table.counted)
-        names = [table.texts[table.key][row] for row in rows if row in table.texts[table.key]]
+        names = [table.texts[key][row] for row in rows if row in table.texts[key]]
         if not of or not names or len(names) < len(rows):
             return None
         short = ", ".join(names[:_MOST_NAMED])
         if len(names) > _MOST_NAMED:
             short += f" and {len(names) - _MOST_NAMED} more"
         return self._answer(short, f"{short} ({said})", header, rows)
+
+    def _names_rows(self, header: str) -> bool:
+        """Whether what is counted is the header of a column of which each row has another cell."""
+        texts = self.table.texts.get(header, {})
+        own = self.asked.counted in stems(header or "-") and header not in self.table.measured
+        return own and len(set(texts.values())) == len(texts) == len(self.table.rows)
 
     def _of_unit(self) -> _Column | None:
         """The one measured column of the unit of a limit, or of years, which the limit may be."""
@@ -448,23 +510,35 @@ class _Computation:
         for header, texts in self.table.texts.items():
             said = {row: text.casefold() for row, text in texts.items()}
             named = self.asked.saying(stems(header or "-")) - self._used
-            if named and _YES & {*said.values()} and {*said.values()} <= _YES | _NO:
-                denied = self.asked.tokens[min(named) - 1].word == "no"
-                rows = [row for row in rows if said.get(row, "") in (_NO if denied else _YES)]
-                self._used |= named
+            if not named:
+                continue
+            denied = self.asked.denied in named or self.asked.tokens[min(named) - 1].word == "no"
+            values = {*said.values()}
+            if _YES & values and values <= _YES | _NO:
+                wanted = (_NO & values or _NO) if denied else _YES  # Beside "no", "" is not given
+                rows = [row for row in rows if said.get(row, "") in wanted]
+            elif self.asked.denied in named and len(said) < len(self.table.rows):
+                rows = [row for row in rows if row not in said]  # "Returned on" of what was not
+            else:
+                continue
+            self._used |= named
         return rows
 
     def _folded(self) -> Computed | None:
-        """The sum or the mean of a column."""
+        """The sum or the mean of a column; how many there are by it, of some rows, is its sum."""
         table, fold, column = self.table, self.asked.fold, self._named_column(())
-        if fold is None or len(table.counted) < len(table.rows):
+        counted = stems(column.header) if column is not None else frozenset[str]()
+        if fold is None and (self.asked.lists or self.asked.counted not in counted):
+            return None
+        if len(table.counted) < len(table.rows):
             return None  # a row says its sum
-        own = fold[0].casefold() in _IMPLIED
+        self._sums = True
+        own = fold is None or fold[0].casefold() in _IMPLIED
         if column is None and (
             own or self.asked.saying(stems(table.key or "-"))
         ):  # "of all orders"
             numbers = [one for one in table.measured if self._is_number(one)]
-            if len(numbers) > 1 and fold["spent"]:
+            if len(numbers) > 1 and fold is not None and fold["spent"]:
                 numbers = [one for one in numbers if self._sign("expensive", one)]
             column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
         if column is None:
@@ -473,7 +547,8 @@ class _Computation:
         self._used |= column.tokens
         rows = self._filtered({header})
         found = list((table.values(header, rows) or {}).items())
-        if len(found) < 2 - own or found[0][1].kind != "number":
+        least = 1 if own and fold is not None else 2
+        if len(found) < least or found[0][1].kind != "number":
             return None
         if own and len(rows) == len(table.rows):
             return None  # of which?
@@ -506,6 +581,8 @@ class _Computation:
         many orders there are.
         """
         asked, table = self.asked, self.table
+        if asked.denied is not None and asked.denied not in self._used:
+            return None
         keys = [table.rows[row][table.key].value for row in self._with(table.key)]
         about = stems(table.key or "-") | stems(header or "-") | table.titles
         about |= frozenset.intersection(*keys) if keys else frozenset()
@@ -517,8 +594,11 @@ class _Computation:
         # Of what the operation is, and not only that there is one
         literal = known.intersection(asked.content) - asked.degrees - asked.limited
         known |= asked.saying(_FILLING)
+        of_rows = not asked.degrees and not self._sums
+        if not of_rows:  # "How many have been paid?" is not how many there are.
+            known |= asked.saying(_OF_SUMS)
         unknown = set(asked.content) - known
-        if unknown and not asked.degrees and asked.fold is None:
+        if unknown and of_rows:
             return None
         for number in unknown:
             before = ["", *(one.word for one in asked.tokens[max(0, number - 2) : number])]

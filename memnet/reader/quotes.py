@@ -130,6 +130,17 @@ def most_attended(
     return tuple(_quotation(one, passages) for one in best)
 
 
+def relevance_of(
+    attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]
+) -> dict[int, float]:
+    """The highest logit of a unit of each passage that has some, by the ids of their slots."""
+    found: dict[int, float] = {}
+    for one in attended:
+        slot = passages[one.passage].slot.id
+        found[slot] = max(one.logit, found.get(slot, one.logit))
+    return found
+
+
 def _quotation(one: ReadUnit, passages: Sequence[RankedSlot]) -> Quotation:
     return Quotation(passages[one.passage], one.unit.start, one.unit.end, one.weight, one.words)
 
@@ -412,7 +423,14 @@ def _length(own: Sequence[ReadUnit], chosen: Sequence[int]) -> int:
 
 
 def _threshold_beside(kind: AnswerKind, text: str, unit: Unit, beside: Unit) -> float:
-    """A line such as "Policy number: 7" begins something else, but for a list."""
+    """A line such as "Policy number: 7" begins something else, but for a list.
+
+    What stands above a heading is of another section, and so is a list above a paragraph.
+    """
+    if unit < beside:
+        apart = unit.kind == "item" != beside.kind and "\n\n" in text[unit.end : beside.start]
+        if apart or is_heading(text, beside):
+            return math.inf
     begins = _are_labelled(text, max(unit, beside))
     return _APART if begins and kind not in _MANY else -math.inf
 

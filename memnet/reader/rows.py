@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.dates import MONTH_NAMES
-from memnet.text.english import query_terms
+from memnet.text.english import query_terms, uninflected
 from memnet.text.names import STEM_LETTERS, has_digit
 from memnet.text.relative import WEEKDAYS
 
@@ -28,8 +28,6 @@ _CONTEXT = " — "  # Before the header of a table in the title of its later par
 _LINE = re.compile(r"[^\n]+")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
-_INFLECTION = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|(?<=[sxzh])es|(?<!s)s)$")
-_Y = re.compile(r"(?<=[^\W\d_]{2})(?:ie|y)$")  # "Cities" and "city", "movies" and "movie"
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
 _IN_FULL = {name[:3].lower(): name.lower() for name in (*WEEKDAYS, *MONTH_NAMES)}
@@ -173,12 +171,15 @@ def by_source(passages: Iterable[RankedSlot]) -> Iterator[list[RankedSlot]]:
 def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     """The tables of a source from all of its slots, in order."""
     found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
-    section = None
+    section, caption = None, frozenset[str]()
     for item in items:
         text, title = item.slot.text, item.slot.title
         said, end = titles_of(item), 0
         # Tables of two sections are two, with the same headers too.
         other, section = section != title.partition(_CONTEXT)[0], title.partition(_CONTEXT)[0]
+        alone = len(text) <= _MAX_CAPTION and not may_hold_rows(text)
+        caption = said if other or alone else caption
+        said |= caption  # A line of its own above the rows of a sheet
         header = " | ".join(found[-1][0]).strip() if found else ""
         if header.startswith(title.rpartition(_CONTEXT)[2]):  # which cuts a long one
             title = f"{_CONTEXT}{header}"
@@ -357,12 +358,7 @@ def stems(text: str) -> frozenset[str]:
 
 def stem(word: str) -> str:
     """The start of a word without its ending, of "Tue" of Tuesday; a number or a code as it is."""
-    return word if has_digit(word) else uninflected(word)[:STEM_LETTERS]
-
-
-def uninflected(word: str) -> str:
-    """A word without its ending, of "Tue" Tuesday without it."""
-    return _Y.sub("i", _INFLECTION.sub("", _IN_FULL.get(word, word)))
+    return word if has_digit(word) else uninflected(_IN_FULL.get(word, word))[:STEM_LETTERS]
 
 
 TIMES = tuple(  # Stems of the names of months, and of days

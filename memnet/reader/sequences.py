@@ -28,6 +28,56 @@ _MAX_BETWEEN = 3  # Sentences between two that begin so
 # Not "cargo build", nor what is asked: a heading that does not ask begins with a capital letter.
 _HEADING = re.compile(r"(?=[^\W_a-z])[^\n=<>{}|;]{1,100}")
 
+# A question for several: "Who are the guides?", "Which courses does Ida teach?"
+_ASKS_FOR_SEVERAL = re.compile(
+    r"\W{0,9}(?:who are|who were|what are|(?:which|what)(?: \w{2,30}){0,2}? \w{2,30}s "
+    r"(?:are|were|do|does|did|have|can|must|may|will|should)|name|list)\b",
+    re.IGNORECASE,
+)
+_MAX_WORDS = 4  # Of an entry of an enumeration
+_ENTRY = rf"[^\s,;:.()&]+(?: (?!and |or )[^\s,;:.()&]+){{0,{_MAX_WORDS - 1}}}"
+_AFTER = re.compile(rf"(?P<joint>,? (?:and|or|&) |, )(?P<entry>{_ENTRY})")
+_BEFORE = re.compile(rf"(?P<entry>{_ENTRY})(?P<joint>,? (?:and|or|&) |, )$")
+
+
+def whole_enumeration(question: str, text: str, start: int, end: int) -> tuple[int, int]:
+    """The span of all of "Ann Lee, Bo and Cy", of which a span is one, where several are asked for.
+
+    Other spans stay as they are. The first and the last entry have no more words than the span, or
+    begin with capitals as it does: what stands around them is no longer the enumeration.
+    """
+    if not _ASKS_FOR_SEVERAL.match(question):
+        return start, end
+    own = text[start:end].split()
+    first, last, joints = start, end, list[str]()
+    while after := _AFTER.match(text, last):
+        joints.append(after["joint"])
+        ended = " and " in after["joint"] or " or " in after["joint"] or "&" in after["joint"]
+        words = _as_many(after["entry"].split(), own) if ended else after["entry"].split()
+        last = after.start("entry") + len(" ".join(words))
+        if ended:
+            break
+    while before := _BEFORE.search(text, max(0, first - 100), first):
+        joints.append(before["joint"])
+        more = _BEFORE.search(text, max(0, before.start() - 100), before.start("entry"))
+        words = before["entry"].split()
+        words = words if more else _as_many(words[::-1], own[::-1])[::-1]
+        first = before.end("entry") - len(" ".join(words))
+        if not more:
+            break
+    # ", and" between two alone begins another clause.
+    whole = any(joint.strip(", ") in ("and", "or", "&") for joint in joints)
+    clause = len(joints) == 1 and joints[0].startswith(",")
+    return (first, last) if whole and not clause else (start, end)
+
+
+def _as_many(words: Sequence[str], own: Sequence[str]) -> Sequence[str]:
+    """The first of some words that may be an entry beside one of ``own`` words."""
+    if own[0][:1].isupper() and own[-1][:1].isupper():
+        count = next((n for n, word in enumerate(words) if not word[:1].isupper()), len(words))
+        return words[: max(1, count)]
+    return words[: len(own)]
+
 
 class Marker(NamedTuple):
     """What an item begins with: "2.", "b)", "Step 3:", "-"."""

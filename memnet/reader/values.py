@@ -103,7 +103,9 @@ _MOST_DIGITS = 30
 _UNIT = rf"(?:{UNITS}|{CURRENCY}|min|sec|hrs?|h|s|t|kn|ha|[ck]cal|sq\.? ?m)"
 _HEADER = re.compile(
     rf"(?P<name>.{{1,80}}?)(?: ?\((?P<round>{_UNIT})\.?\)| ?\[(?P<square>{_UNIT})\.?\]"
-    rf"|(?:,| in| -) (?P<plain>{_UNIT}))"
+    rf"|(?:,| in| -) (?P<plain>{_UNIT})"
+    # Other words at its end may be no unit: "Bay m"
+    r"| (?P<code>EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|[€$£%]|kg|km|cm|mm|ml|kWh))"
 )
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
 MEASURED = {names[0]: quantity for quantity, names in word_lists("units.txt")}
@@ -225,7 +227,7 @@ def is_other_quantity(question: str, value: str) -> bool:
 def with_unit(header: str, text: str) -> tuple[str, str]:
     """The header of a cell without its unit, and the cell with it: "Height", "3.4 m"."""
     found, value = _HEADER.fullmatch(header), value_of(text)
-    unit = next(filter(None, found.group("round", "square", "plain")), "") if found else ""
+    unit = next(filter(None, found.group("round", "square", "plain", "code")), "") if found else ""
     if not unit or found is None or value is None or value.kind != "number":
         return header, text
     return found["name"], text if value.unit else f"{text} {unit}"

@@ -69,7 +69,7 @@ _OWNED = re.compile(
 )
 _DOES = re.compile(r"(?:where|when|how much|what) (?:do|does) .+ (?P<verb>[a-z]+)\?*$", re.I)
 _HAS = re.compile(
-    r"(?:do|does) (?P<who>\S+(?: [A-Z]\S*)?) (?:still )?(?:own|have|possess|drive|ride) "
+    r"(?:do|does) (?P<who>\S+(?: (?!still\b)[A-Z]\S*)?) (?:still )?(?:own|have|possess|drive|ride) "
     r"(?P<thing>[^?]+?)(?: (?:now|any ?more|any longer))?\?*$", re.I
 )  # fmt: skip
 _TO = re.compile(r"[^.,;:!?]{0,40}? to (?P<who>(?:my |our |his |her )?[^\W\d_]+)", re.IGNORECASE)
@@ -294,8 +294,12 @@ def _with_ground(
     Such as what is said of another day or person, or a denial of another thing.
     """
     best = told[place := int(np.argmax(reading.relevance))]
-    if reading.form == "yes" and _PRESENT.match(question) and columns_of(best).relation.ends:
-        return _of_form("no", reading, place)
+    if reading.form == "yes" and _PRESENT.match(question):
+        # "Rosa sold the bicycle" ended that she owns one, and says so by no word of the question.
+        ended = any(one.change == "end" and one.changed_by == best.id for one in told)
+        said = restates(question, best.text, best.subject) if ended else None
+        if columns_of(best).relation.ends or (ended and not (said and said.yes)):
+            return _of_form("no", reading, place)
     needed = [one for one, share in zip(told, reading.relevance, strict=True) if share > 1 / 2]
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
     found = differences(question, best.text)

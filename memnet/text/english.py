@@ -5,6 +5,7 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 """
 
 import re
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -12,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import snowballstemmer
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
 from memnet.storage.lexical import WORD, words_of
@@ -110,6 +112,25 @@ def _identifier() -> Any:
     except ImportError:
         return None
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+
+
+class _Stemmer(threading.local):
+    """One for each thread: it keeps the word that it works on."""
+
+    def __init__(self) -> None:
+        self.of = snowballstemmer.EnglishStemmer().stemWord
+
+
+_STEMMER = _Stemmer()
+
+
+@lru_cache(20_000)
+def uninflected(word: str) -> str:
+    """A word without its endings, "closes" and "closed" as "close".
+
+    Source: Porter 2001, "Snowball", the stemmer of English.
+    """
+    return str(_STEMMER.of(word))
 
 
 def query_terms(text: str) -> list[str]:

@@ -445,4 +445,5 @@ def day_said(question: str, text: str, start: int, end: int, reference: date) ->
     day = str(place.days)
     if place.weekday:
         day = f"{WEEKDAYS[place.days.first.weekday()]}, {day}"
-    return ", ".join(filter(None, (day, before["hour"] or after["hour"])))
+    hour = before["hour"] or after["hour"] or ""
+    return ", ".join(filter(None, (day, f"at {hour}" if hour.isdigit() else hour)))

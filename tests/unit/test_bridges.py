@@ -372,9 +372,17 @@ def test_evidence_ranks_by_the_most_attention_of_a_hop(
     assert [item.slot.title for item in shown] == order
     assert next(item.hop for item in shown if item.slot.title == found) == hop
     assert rank_evidence(evidence, [], ()) == evidence
-    first = rank_evidence(evidence, [part], (further, evidence[2]))
-    # Of the passage of an answer, 0.09 is less than half of 0.2.
-    before = order[:1] if (found, attention) == ("Holm", 0.1) else []
-    assert [item.slot.title for item in first][: len(before) + 1] == [*before, found]
-    assert "Bo Rank" in [item.slot.title for item in first][: len(before) + 2]
-    assert sorted(item.slot.id for item in first) == sorted(item.slot.id for item in shown)
+
+
+def test_evidence_ranks_by_what_is_read_too() -> None:
+    memory = ranked(PASSAGES | {"Holm": "Holm is led by Eve."})
+    evidence, computed = memory[:-1], memory[-1]
+    *others, last = evidence
+    read = {item.slot.id: -8.0 for item in others} | {last.slot.id: 8.0}
+    by_units = rank_evidence(evidence, [], (), read)
+    # Its attention is within a factor e^4 of the most.
+    assert [item.slot.id for item in by_units] == [item.slot.id for item in (last, *others)]
+    # What was not read is no more relevant than the least relevant of what was.
+    assert rank_evidence(evidence, [], (), {others[0].slot.id: -8.0}) == evidence
+    # What was found by no hop stands first, what was found keeps its place.
+    assert rank_evidence(evidence, [], (computed, others[-1]), read) == [computed, *by_units]

@@ -49,7 +49,7 @@ def test_contacts() -> None:
     )
     assert texts(only(read("all.vcf", cards))) == [
         "Una Moss",
-        "Phone (cell): +39 55 12\nAddress (home): 7 Quay Lane, Kestle, 900\n"
+        "Phone (cell, mobile): +39 55 12\nAddress (home): 7 Quay Lane, Kestle, 900\n"
         "Birthday: 29 February 1988",
         "Jörn",
         "Birthday: 20261399\nNote: Mends nets and sails",
