@@ -1,5 +1,6 @@
 """``memnet ingest``."""
 
+import os
 import shutil
 import sys
 import textwrap
@@ -167,6 +168,9 @@ def ingest(
         raise click.UsageError("Missing argument 'PATH...'.")
     read_as = "conversation" if conversation else read_as
     reporter = _ProblemReporter()
+    if paths and not any(one == "-" or os.path.lexists(one) for one in paths):
+        # A mistyped path makes no empty memory.
+        raise InputError(f"{paths[0]}: no such file or folder; check the path")
     messages = {"capacity": capacity, "learn": learn}
     with options.open_engine(create=bool(paths), messages=messages, **opening) as engine:
         given: dict[str, Any] = {

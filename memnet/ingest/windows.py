@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memnet.loaders.document import Block, ParsedDocument, one_line
+from memnet.loaders.document import Block, Cell, ParsedDocument, one_line
 from memnet.text.english import sentences, trim_span
 
 _SPACE = re.compile(r"\s+")
@@ -63,9 +63,9 @@ def document_windows(
             spans = [(first.start(depth), last.blocks[-1].end, "", sections)]
         else:
             spans = [
-                (start, end, context, [_Section(first.path, blocks)])
+                (start, end, before, [_Section(first.path, blocks)])
                 for blocks, context in _packed(document.text, first.blocks, max_characters)
-                for start, end in _cut(document.text, blocks, max_characters)
+                for start, end, before in _cut(document.text, blocks, context, max_characters)
             ]
         for number, (start, end, context, parts) in enumerate(spans):
             places = _places(document, parts, start, end)
@@ -187,22 +187,51 @@ def _introduction(text: str, group: Sequence[Block]) -> str:
     return one_line(text[start : first.end])[:_MAX_CONTEXT]
 
 
-def _cut(text: str, blocks: Sequence[Block], max_characters: int) -> list[tuple[int, int]]:
-    """The span of some blocks, in several where even a single one is too long."""
+def _cut(
+    text: str, blocks: Sequence[Block], context: str, max_characters: int
+) -> list[tuple[int, int, str]]:
+    """The span of some blocks, in several where even a single one is too long, with its context.
+
+    A row is cut between its cells; its later parts have its first cell, which names it, as context.
+    """
     start, end = blocks[0].start, blocks[-1].end
     if end - start <= max_characters:
-        return [(start, end)]
+        return [(start, end, context)]
     whole = text[start:end]
-    lines = [match.span() for match in re.finditer(r"[^\n]+", whole)]
+    cells = blocks[0].cells if blocks[0].kind == "row" and len(blocks) == 1 else ()
+    if blocks[0].kind == "code":
+        units = [match.span() for match in re.finditer(r"[^\n]+", whole)]
+    elif cells:
+        units = [
+            (first + offset, last + offset)
+            for offset, cell_end in _cell_spans(text, start, cells)
+            for first, last in _sentences_of(whole[offset : cell_end], max_characters)
+        ]
+    else:
+        units = sentences(whole)
     # As many of them at a time as fit.
     joined: list[tuple[int, int]] = []
-    for unit in lines if blocks[0].kind == "code" else sentences(whole):
+    for unit in units:
         for first, last in _pieces(whole, *unit, max_characters):
             if joined and start + last - joined[-1][0] <= max_characters:
                 joined[-1] = (joined[-1][0], start + last)
             else:
                 joined.append((start + first, start + last))
-    return joined
+    named = context or one_line(text[start : cells[0].end] if cells else "")[:_MAX_CONTEXT]
+    return [(first, last, named if n else context) for n, (first, last) in enumerate(joined)]
+
+
+def _cell_spans(text: str, start: int, cells: Sequence[Cell]) -> Iterator[tuple[int, int]]:
+    """The cells of a row from ``start`` on with their labels, by offsets in it."""
+    before = start
+    for cell in cells:
+        labelled = text[before : cell.start]
+        yield cell.start - len(labelled.lstrip("; |")) - start, cell.end - start
+        before = cell.end
+
+
+def _sentences_of(text: str, max_characters: int) -> list[tuple[int, int]]:
+    return [(0, len(text))] if len(text) <= max_characters else sentences(text)
 
 
 def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tuple[int, int]]:
@@ -231,6 +260,12 @@ def _places(
             if block.end <= start or block.start >= end:
                 continue
             cells = [(cell.start, cell.place) for cell in block.cells if cell.place]
+            # Of a row that is cut, the cell that the window begins in, and those that begin in it
+            begun = [place for offset, place in cells if offset <= start][-1:]
+            cells = [
+                *((start, place) for place in begun),
+                *((offset, place) for offset, place in cells if start < offset < end),
+            ]
             for offset, place in cells or [(block.start, block.place or path)]:
                 if place and (not places or places[-1][1] != place):
                     offset = first if block is part.blocks[0] and first > start else offset

@@ -468,7 +468,7 @@ class _Computation:
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
         rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
-        said = f"{len(rows)}{of} rows{what}"
+        said = f"{len(rows)}{of} rows{what}" if of else f"{_rows(len(rows))}{what}"
         if not asked.lists:
             return self._answer(str(len(rows)), said, header, rows or table.counted)
         names = [table.texts[key][row] for row in rows if row in table.texts[key]]
@@ -563,7 +563,7 @@ class _Computation:
         empty = len(rows) - len(found)
         without = f" ({empty} without a value)" if empty else ""
         named, short = with_unit(header, short)
-        said = f"{named}: {short}, the {name} of {len(found)} rows{without}"
+        said = f"{named}: {short}, the {name} of {_rows(len(found))}{without}"
         return self._answer(short, said, header, [row for row, _ in found])
 
     def _said(self, row: int, header: str) -> str:
@@ -618,6 +618,10 @@ def _and(texts: Sequence[str]) -> str:
     """Texts in a row, the first ones if there are many."""
     more = len(texts) - _MOST_TIED
     return " and ".join([*texts[:_MOST_TIED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
 
 
 def _words(header: str) -> frozenset[str]:

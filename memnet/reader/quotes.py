@@ -259,8 +259,13 @@ def quote_around(
         return (Quotation(item, start, end, 0.0),)
     first, last = own[inside[0]].unit.start, own[inside[-1]].unit.end
     if last - first > _MAX_OTHERWISE or len(inside) > 1 or not attended:
+        row = first if own[inside[0]].unit.kind == "row" else None
         first, last = _cut(item.slot.text, (first, last), (start, end), _MAX_OTHERWISE)
-        return (Quotation(item, first, last, sum(own[n].weight for n in inside)),)
+        weight = sum(own[n].weight for n in inside)
+        name = item.slot.text.find("; ", row, first) if row is not None and row < first else -1
+        # The first cell of a row that is cut says what it is about.
+        named = (Quotation(item, row, name, 0.0),) if row is not None and name > row else ()
+        return (*named, Quotation(item, first, last, weight))
     return _pieces("value", own, inside[0], item)
 
 
@@ -461,7 +466,11 @@ def _cut(text: str, whole: tuple[int, int], inside: tuple[int, int], limit: int)
     start = max(whole[0], min(inside[0] - (limit - (inside[1] - inside[0])) // 2, whole[1] - limit))
     end = min(whole[1], start + limit)
     if start > whole[0]:
-        start = text.find(" ", start, max(start, inside[0])) + 1 or start
+        for mark in ("; ", " "):  # Between the cells of a row, else between words
+            space = text.find(mark, start, max(start, inside[0]))
+            if space >= 0:
+                start = space + len(mark)
+                break
     if end < whole[1]:
         space = text.rfind(" ", max(start + 1, inside[1]), end)
         end = end if space < 0 else space

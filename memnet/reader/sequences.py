@@ -37,7 +37,7 @@ _ASKS_FOR_SEVERAL = re.compile(
 _MAX_WORDS = 4  # Of an entry of an enumeration
 _ENTRY = rf"[^\s,;:.()&]+(?: (?!and |or )[^\s,;:.()&]+){{0,{_MAX_WORDS - 1}}}"
 _AFTER = re.compile(rf"(?P<joint>,? (?:and|or|&) |, )(?P<entry>{_ENTRY})")
-_BEFORE = re.compile(rf"(?P<entry>{_ENTRY})(?P<joint>,? (?:and|or|&) |, )$")
+_JOINTS = (", and ", ", or ", ", & ", " and ", " or ", " & ", ", ")
 
 
 def whole_enumeration(question: str, text: str, start: int, end: int) -> tuple[int, int]:
@@ -57,18 +57,34 @@ def whole_enumeration(question: str, text: str, start: int, end: int) -> tuple[i
         last = after.start("entry") + len(" ".join(words))
         if ended:
             break
-    while before := _BEFORE.search(text, max(0, first - 100), first):
-        joints.append(before["joint"])
-        more = _BEFORE.search(text, max(0, before.start() - 100), before.start("entry"))
-        words = before["entry"].split()
-        words = words if more else _as_many(words[::-1], own[::-1])[::-1]
-        first = before.end("entry") - len(" ".join(words))
+    while before := _entry_before(text, first):
+        joint, words = before
+        place = first - len(joint)
+        more = _entry_before(text, place - len(" ".join(words)))
+        words = words if more else [*_as_many(words[::-1], own[::-1])][::-1]
+        joints.append(joint)
+        first = place - len(" ".join(words))
         if not more:
             break
+    whole = any(joint.strip(", ") in ("and", "or", "&") for joint in joints)
     # ", and" between two alone begins another clause.
     whole = any(joint.strip(", ") in ("and", "or", "&") for joint in joints)
     clause = len(joints) == 1 and joints[0].startswith(",")
     return (first, last) if whole and not clause else (start, end)
+
+
+def _entry_before(text: str, end: int) -> tuple[str, list[str]] | None:
+    """What joins an entry to the one before it, and the words of that; None without one."""
+    before = text[max(0, end - 100) : end]
+    joint = next((one for one in _JOINTS if before.endswith(one)), None)
+    if joint is None:
+        return None
+    words: list[str] = []
+    for word in reversed(before[: -len(joint)].split(" ")[-_MAX_WORDS:]):
+        if not word or word in ("and", "or", "&") or word[-1] in ",;:.()":
+            break
+        words.insert(0, word)
+    return (joint, words) if words else None
 
 
 def _as_many(words: Sequence[str], own: Sequence[str]) -> Sequence[str]:

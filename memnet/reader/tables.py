@@ -59,6 +59,7 @@ _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
+_MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _MEASURED = re.compile(r"\b(?:how (?!many|much)(\w+)|(weighs?|temperature))\b", re.IGNORECASE)
@@ -122,6 +123,8 @@ def read_cells(
             or _entry(asked, passages, passages_of)
             or _in_forms(asked, passages)
         )
+        if found and _is_text(found.cell):
+            found = None
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
@@ -135,7 +138,8 @@ def read_cells(
     lacking = tuple(_lacking(asked, tables))
     if not (answer.candidates or found or lacking or whether or denies) and reader is not None:
         attended = attended_cell(asked, rows, reader)
-        if attended is not None and (operation is None or operation <= attended[0].said):
+        of_operation = attended and (operation is None or operation <= attended[0].said)
+        if attended and of_operation and not _is_text(attended[1]):
             row, cell, read = attended
             found = _Found(0, asked.weight(row.said), False, row, cell, read=read)
             answer = _cell_shown(asked, rows, found, reader, judge)
@@ -143,6 +147,11 @@ def read_cells(
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
     return answer
+
+
+def _is_text(cell: Cell) -> bool:
+    """Whether a cell is no answer, but a text in which one may stand."""
+    return cell.end - cell.start > _MAX_CELL
 
 
 def _cell_shown(

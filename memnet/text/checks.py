@@ -130,11 +130,9 @@ def check_question(
         raise InputError("the question is empty; ask something in plain words")
     check_namespace(namespace, limits)
     top_k = config.hop.evidence if top_k is None else top_k
-    if not (_is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))):
-        raise InputError(
-            f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-            f"{limits.hops} and {limits.evidence:,}"
-        )
+    for name, value, most in (("top_k", top_k, limits.evidence), ("hops", hops, limits.hops)):
+        if value is not None and not _is_count(value, most):
+            raise InputError(f"{name} is {value!r}; it must be a whole number from 1 to {most:,}")
     return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of", last=True))
 
 

@@ -237,6 +237,8 @@ def units(text: str) -> Sequence[Unit]:
             starts = [one.end() for one in labelled] if LABELLED.match(line, first) else []
             for start, end in pairwise((first, *starts, last + 1)):
                 if WORD.search(line, start, end - 1):
+                    # After a sentence in a cell comes "; Paid: yes".
+                    start += len(line[start:end]) - len(line[start:end].lstrip(";,.| "))
                     found.append(Unit(span[0] + start, span[0] + end - 1, kind))
     return found
 

@@ -457,7 +457,9 @@ def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
         else:
             page.locator(f"#{view.split('?')[0]} :is(.source, .statement, .graph)").first.wait_for()
         check(view)
-    page.goto(f"{page.url.split('#')[0]}#/ask")
+    page.goto(f"{page.url.split('#')[0]}#/ask")  # where the conversation goes on
+    page.wait_for_selector("#thread .exchange")
+    page.click("#new")
     page.wait_for_selector(".earlier a")
     check("earlier")
     page.click(".earlier a")

@@ -214,7 +214,7 @@ export function fill(place, given) {
         hidden.forEach((item) => (item.hidden = false));
         hidden[0].querySelector("button").focus();
         event.currentTarget.remove();
-      } }, `${hidden.length} more${hidden.every((item) => weak.includes(item)) ? " of less weight" : ""}`)
+      } }, `${hidden.length} more${!answer.abstained && hidden.every((item) => weak.includes(item)) ? " of less weight" : ""}`)
     : null;
   const unsure = answer.shown === "passage";
   place.className = `answer ${sureness(answer)}`;

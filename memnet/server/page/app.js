@@ -31,9 +31,14 @@ function address() {
   return [Object.hasOwn(VIEWS, name) ? name : "ask", new URLSearchParams(query.join("?"))];
 }
 
-/** Shows the view that the address names. */
+let viewed = "ask";
+
+/** Shows the view that the address names; back from another one, the conversation goes on. */
 function route(event) {
   const [view, values] = address();
+  const goesOn = view === "ask" && viewed !== "ask" && !values.get("q") ? thread.last() : null;
+  viewed = view;
+  if (goesOn) return location.replace(goesOn);
   for (const id of Object.keys(VIEWS)) byId(id).hidden = id !== view;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#/${view}`) link.setAttribute("aria-current", "page");
@@ -118,7 +123,6 @@ thread.start();
 sources.start();
 files.start(() => {
   thread.outdated();
-  showInfo();
   const [view, values] = address();
   if (view !== "ask" || !values.get("q")) route();
 });
@@ -127,4 +131,5 @@ facts.start();
 addEventListener("keydown", onKey);
 addEventListener("hashchange", route);
 route();
+document.addEventListener("stored", showInfo);
 showInfo();

@@ -36,9 +36,15 @@ export function clear() {
   outdated();
 }
 
-/** What was stored has changed: answers that are kept may be out of date. */
+/** What was stored has changed: answers that are kept may be out of date, and counts of the store. */
 export function outdated() {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(ANSWER)) sessionStorage.removeItem(key);
+  document.dispatchEvent(new Event("stored"));
+}
+
+/** The address of the last turn of the conversation that is shown; null without one. */
+export function last() {
+  return current ? address(current.turns.at(-1), current.turns.length - 1) : null;
 }
 
 function remember(key, answer) {
