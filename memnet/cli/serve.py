@@ -8,6 +8,7 @@ import click
 
 from memnet.cli import options
 from memnet.cli.options import store_path
+from memnet.cli.output import show_note
 from memnet.errors import DependencyError, install
 from memnet.storage.place import StorePlace, is_address
 
@@ -89,6 +90,8 @@ def serve(
             f"{error.name} is not installed; the server needs it; run: {install('server')}"
         ) from error
     with options.open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
+        if not len(engine):
+            show_note(f"The memory at {engine.store.place} is empty.")
         serve_memory(engine, settings, lambda url: click.echo(f"Listening on {url}", err=True))
 
 

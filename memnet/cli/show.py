@@ -124,6 +124,8 @@ def _show_parts(console: Console, answer: Answer) -> None:
         if part is not None and not part.headers:
             text += part.text
             continue
+        if part is not None and answer.kind in ("yes", "no"):
+            text = text.rstrip(": ")  # before a table
         own = text.split("\n") if answer.kind == "code" else unwrapped(text)
         lines = [_line_of(line, answer.kind) for line in own if line.strip()]
         for line in lines:
@@ -233,8 +235,9 @@ def _ends(fact: Evidence, value: str) -> bool:
 
 
 def _nearest(item: Evidence, question: str) -> str:
-    """The piece of a passage that shares most words with the question."""
-    pieces = [item.text[one.start : one.end] for one in units(item.text)]
+    """The piece of a passage that shares most words with the question, but for a mail's head."""
+    found = [item.text[one.start : one.end] for one in units(item.text)]
+    pieces = [one for one in found if not one.startswith("From: ")] or found
     asked = set(query_terms(question))
     return max(pieces, key=lambda one: len(asked & set(query_terms(one))), default=item.text)
 

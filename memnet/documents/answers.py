@@ -60,8 +60,9 @@ _LEAST_READ = 0.02
 _MOST_LATER = 3  # Messages of the same conversation that are asked for another answer
 # In a message: what was said before no longer holds.
 _CHANGES = re.compile(
-    r"\b(?:now|instead|change of plans?|changed|moved (?:it )?to|postponed|brought forward|call(?:ed)? off|sold|"
-    r"cancel(?:l?ed)?|no longer|any ?more|gave away|correction|replaces?|in (?:his|her|its|their) place)\b",
+    r"\b(?:now|instead|change of plans?|changed|moved (?:it )?to|postponed|brought forward|sold|"
+    r"call(?:ed)? off|cancel(?:l?ed)?|no longer|any ?more|gave away|correction|replaces?|"
+    r"in (?:his|her|its|their) place)\b",
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat

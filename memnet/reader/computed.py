@@ -30,7 +30,8 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 _MANY_OF = re.compile(
-    r"\bhow many of (?:all )?(?:the|our|my|your|these|those)(?: \w{2,30})?? (?P<counted>\w{2,30}s)\b",
+    r"\bhow many of (?:all )?(?:the|our|my|your|these|those)(?: \w{2,30})?? "
+    r"(?P<counted>\w{2,30}s)\b",
     re.IGNORECASE,
 )
 _FOLD = re.compile(
@@ -128,7 +129,8 @@ class _Column(NamedTuple):
 def operation_of(question: str) -> frozenset[str] | None:
     """Stems of the words that ask to compute; none of "how many", None where nothing does."""
     asked = _Asked(question)
-    if _NOT_COMPUTED.search(_DENIED.sub(r" \g<denied>", question)) or not (asked.degree or asked.fold or asked.counted):
+    computes = asked.degree or asked.fold or asked.counted or asked.who
+    if _NOT_COMPUTED.search(_DENIED.sub(r" \g<denied>", question)) or not computes:
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)

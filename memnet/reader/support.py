@@ -47,12 +47,13 @@ _WEIGHTS = VerdictSignals(bias=-0.253, given=0.49, among=0.296, restated=1.32, n
 # Probability from which a verdict is given: cross-validated, 142 of 154 verdicts on quotations of
 # documents and everyday files, of 367 asked for, are right then (0.7: 158 of 180).
 _GIVEN = 0.75
-# Probability of the other word, by another unit, from which none is given: 127 of 149 are right then
-# where 118 of 141 are by the verdict of the quotation as a whole.
+# Probability of the other word, by another unit, from which none is given: 127 of 149 are right
+# then, where 118 of 141 are by the verdict of the quotation as a whole.
 _AGAINST = 0.7
 # Factor of the confidence in what is said of something else: it is shown, but not as the answer.
 # Of the answers of two newcomers' trials that had none, four of ten were right.
 _OF_ANOTHER = 0.5
+_OF_PERMISSION = stems("allowed permitted forbidden prohibited possible can may must")
 _MOST_UNITS = 4  # Of a quotation that are read one by one
 _RESTATED = 0.9  # Of one in the question's own words: 190 of 191 were right
 _EPSILON = 1e-4  # Of a probability, for its log-odds
@@ -75,9 +76,9 @@ def read_alone(
 
     Passages are read several at a time, so that yes or no may come from another one than is
     quoted, such as a note about another boat. The verdict is therefore that of a unit of the
-    quotation, and none is given where these leave it open. How probable it is that the quotation answers at all,
-    by the reader, and that it gives the short answer, by the network for verdicts, are signals for
-    the confidence.
+    quotation, and none is given where these leave it open. How probable it is that the quotation
+    answers at all, by the reader, and that it gives the short answer, by the network for verdicts,
+    are signals for the confidence.
     """
     signals = prediction.signals
     if signals is None or not prediction.quotes:
@@ -142,23 +143,28 @@ def _verdict(
             # What holds otherwise does not hold in the case that is asked about.
             other = _verdict_of(question, excepted, slot.title, before, title, judge)
             word: AnswerKind = "no" if other[0] == "yes" else "yes"
-            sure = max(given[1], other[1]) if given[0] == word else other[1]
-            given = word, sure
+            given = word, max(given[1], other[1]) if given[0] == word else other[1]
         found.append(_Verdict(*given, start, end))
-    asked = stems(question)
+    return _surest(question, slot.text, found)
 
-    def shared(one: _Verdict) -> int:
-        return len(asked & stems(slot.text[one.start : one.end]))
 
-    # Where two differ, those that say most of the question decide.
-    most = max(map(shared, found), default=0)
-    for some in (found, [one for one in found if shared(one) == most]):
-        best = max(some, key=lambda one: one.probability, default=None)
-        if best is None or best.probability < _GIVEN:
-            return None
-        if not any(one.word != best.word and one.probability >= _AGAINST for one in some):
-            return best
-    return None
+def _surest(question: str, text: str, found: Sequence[_Verdict]) -> _Verdict | None:
+    """The verdict of the units of a ``text``; None where none is sure, or two differ."""
+    sure = [one for one in found if one.probability >= _AGAINST]
+    best = max(sure, key=lambda one: one.probability, default=None)
+    if best is None:
+        return None
+    asked = stems(question) - _OF_PERMISSION
+    said = {one: asked & stems(text[one.start : one.end]) for one in sure}
+    if any(one.word != best.word for one in sure):
+        # Where two differ, one that says all of the question that the other says, and more.
+        sure = [
+            one
+            for one in sure
+            if all(other.word == one.word or said[other] < said[one] for other in sure)
+        ]
+        best = max(sure, key=lambda one: one.probability, default=None)
+    return best if best is not None and best.probability >= _GIVEN else None
 
 
 def _verdict_of(

@@ -27,7 +27,7 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
-_JOINED = re.compile(r"[^\W_]{0,60}(?:[-_][^\W_]{1,60}){0,8}")
+_JOINED = re.compile(r"[^\W_]{0,200}(?:[-_][^\W_]{1,60}){0,8}")
 _YEARS = re.compile(r"[12]\d{3}[-–][12]\d{3}")  # Two values, either of which may be asked for
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
 # The unit at the end of a label, before a number: "£: " of "Price £: 60"
