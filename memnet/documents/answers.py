@@ -378,7 +378,8 @@ class TextAnswers:
             prediction = _with_other_version(prediction, versions, look_at)
         if prediction.quotes and not prediction.abstained:
             later = later_messages(question, prediction.quotes[0].item.slot, read)
-            prediction = _by_later(prediction, later[:_MOST_LATER], look_at)
+            own = [item for item in later if item.slot.id in places][:_MOST_LATER]
+            prediction = _by_later(prediction, own, later, look_at)
         return prediction
 
 
@@ -412,19 +413,20 @@ def _with_other_version(
 
 def _by_later(
     read: Prediction,
+    found: Sequence[RankedSlot],
     later: Sequence[RankedSlot],
     look_at: Callable[[Sequence[RankedSlot]], Prediction],
 ) -> Prediction:
-    """A prediction by one of the messages that were sent ``later``, if one answers otherwise.
+    """A prediction by one of the messages that were sent later, if one that was ``found`` answers.
 
-    Where a later one says that something has changed that the answer is about, without an answer of
+    Where any of the ``later`` ones says that something has changed that the answer is about, without an answer of
     its own, both are shown, and neither as the answer.
     """
-    for item in later:
-        found = look_at([item])
-        other = found.short is not None and (found.kind, found.short) != (read.kind, read.short)
-        if other and found.promised and not found.abstained:
-            return found
+    for item in found:
+        new = look_at([item])
+        other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
+        if other and new.promised and not new.abstained:
+            return new
     said = stems(" ".join(_SPEAKER.sub("", one.text) for one in read.quotes))
     about = {word for word in said if len(word) > 2}  # not "my", "so"
     changed = [
@@ -437,7 +439,8 @@ def _by_later(
     if not changed:
         return read
     _, most = max(changed, key=lambda one: one[0])
-    return read._replace(quotes=(*read.quotes, most), promised=False)
+    support = (*read.support, most.item)
+    return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
 
 
 def _in_pieces(quotation: Quotation, answer: Candidate | None) -> Iterator[Quote]:

@@ -58,6 +58,7 @@ _AUXILIARIES = frozenset("will may can".split())
 # Question marks: the usual one, the wide one, the Arabic one.
 _ASKS = frozenset("?？؟")
 _MAX_WORDS = 100
+_MAX_OF_THREAD = 20  # Mails with the subject of one
 _MAX_OF_A_DAY = 200  # Messages of a day that the question names
 _MAX_OF_DAYS = 1000  # Max. messages of all days that a question names.
 # Max. days of a time in a question whose messages are looked up: "last month", not "last year".
@@ -129,27 +130,36 @@ def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
 def later_messages(
     question: Question, own: Slot, items: Sequence[RankedSlot]
 ) -> list[RankedSlot]:
-    """Those of some passages that were sent after one of their conversation, the last one first.
+    """Messages that were sent after one of their conversation, the last one first.
 
-    Messages of a chat are slots of one source, or of sources of one session; mails of a thread
-    share its subject, or answer each other.
+    Messages of a chat are slots of one source, or of sources of one session; they are among the
+    ``items`` that were found. Mails of a thread share its subject, or answer each other; those that
+    were not found have no attention.
     """
-    symbols = question.fetched.symbols([own.id, *(item.slot.id for item in items)])
-    keys = frozenset(symbols[own.id].keys) if own.id in symbols else frozenset[str]()
-    session = frozenset(one for one in keys if one.startswith(SESSION))
+    symbols = question.fetched.symbols([own.id])
+    keys = frozenset(symbols[own.id].keys if own.id in symbols else ())
     sent = _time_of_mail(own)
+    if sent:
+        known = {item.slot.id for item in items}
+        thread = question.store.search_symbolic(keys, _MAX_OF_THREAD, question.scope).values()
+        ids = sorted({slot for slots in thread for slot in slots} - known)
+        slots = question.store.fetch(ids)
+        items = [*items, *(RankedSlot(slot, 0.0, 0.0, 0.0, 1) for slot in slots)]
+    elif MESSAGE not in keys:
+        return []
+    symbols = question.fetched.symbols([item.slot.id for item in items])
+    session = frozenset(one for one in keys if one.startswith(SESSION))
     found: list[tuple[str, int, RankedSlot]] = []
     for item in items:
         slot = item.slot
-        others = frozenset(symbols[slot.id].keys) if slot.id in symbols else frozenset[str]()
-        if MESSAGE in keys and MESSAGE in others:
-            same = slot.source == own.source or not session.isdisjoint(others)
-            if same and slot.id > own.id and slot.namespace == own.namespace:
-                found.append(("", slot.id, item))
-        elif sent and slot.source != own.source and (time := _time_of_mail(slot)) > sent:
+        others = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
+        if sent:
             replies = slot.metadata.get("in_reply_to") == own.metadata["message_id"]
-            if replies or not keys.isdisjoint(others):
+            if (time := _time_of_mail(slot)) > sent and (replies or not keys.isdisjoint(others)):
                 found.append((time, slot.id, item))
+        elif MESSAGE in others and slot.id > own.id and slot.namespace == own.namespace:
+            if slot.source == own.source or not session.isdisjoint(others):
+                found.append(("", slot.id, item))
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
 
 

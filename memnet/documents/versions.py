@@ -41,7 +41,8 @@ _OUT_OF_DATE = re.compile(
 )
 _SAYS_OUT_OF_DATE = re.compile(
     r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn|revoked)\b|"
-    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
+    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b|"
+    r"\((?:old|outdated|superseded|expired|archived?|draft)\)",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLACES = re.compile(r"\b(?:replaces?|supersedes?)\b", re.IGNORECASE)

@@ -205,7 +205,7 @@ def _cut(
         units = [
             (first + offset, last + offset)
             for offset, cell_end in _cell_spans(text, start, cells)
-            for first, last in _sentences_of(whole[offset : cell_end], max_characters)
+            for first, last in _sentences_of(whole[offset:cell_end], max_characters)
         ]
     else:
         units = sentences(whole)

@@ -53,14 +53,16 @@ _NOT_COMPUTED = re.compile(
     r"|no(?= \w{1,20} than)))\b(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
     re.IGNORECASE,
 )
+_CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
 _DENIED = re.compile(
-    r"(?:n['’]t|\b(?:not|never))(?: (?:yet|been|been yet|yet been))? (?P<denied>[^\W\d_]{3,20})\b",
+    r"\b(?:not|never)(?: (?:yet|been|been yet|yet been))? (?P<denied>[^\W\d_]{3,20})\b",
     re.IGNORECASE,
 )
 # The words before the first and the last of several rows that follow each other: "May to July"
 _RANGES = frozenset((("from", "to"), ("from", "until"), ("from", "till"), ("between", "and")))
 _WHO = re.compile(r"who(?:se)? (?:has|have|had|is|are|was|were|did|do|does|will)\b", re.IGNORECASE)
+_HAS_NO = re.compile(r"\b(?:has|have|had|with|paid|made|got|gave) no\b", re.IGNORECASE)
 _PEOPLE, _OF_PEOPLE = stems("people person"), frozenset(map(stem, "name who person".split()))
 _NUMBERED = frozenset("name no nr number id code".split())  # Headers that do not say what rows are
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
@@ -71,6 +73,7 @@ _FILLING = stems(" ".join(listed("filling")))
 _OF_SUMS = stems(" ".join(listed("filling of sums")))
 _MIN_EXPLAINED = 0.6  # Share of a question's words
 _MOST_NAMED, _MOST_TIED = 20, 3  # Rows that are named; those of a tie
+_VERDICTS = frozenset(("yes", "no"))  # "Who has no room?" names no cell
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
 _NO = frozenset(["", *"no n - – false ✗ ✘ nein".split()])
 _COMPOUND = 4  # Letters of a part of a compound
@@ -130,7 +133,7 @@ def operation_of(question: str) -> frozenset[str] | None:
     """Stems of the words that ask to compute; none of "how many", None where nothing does."""
     asked = _Asked(question)
     computes = asked.degree or asked.fold or asked.counted or asked.who
-    if _NOT_COMPUTED.search(_DENIED.sub(r" \g<denied>", question)) or not computes:
+    if _NOT_COMPUTED.search(_DENIED.sub(r"\g<denied>", asked.question)) or not computes:
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
@@ -154,6 +157,7 @@ class _Asked:
     """What the words of a question ask to compute."""
 
     def __init__(self, question: str) -> None:
+        question = _CONTRACTED.sub(lambda one: f"{_WHOLE.get(one[1], one[1])} not", question)
         self.question = question
         content = frozenset(query_terms(question))
         words = list(_TOKEN.finditer(question))
@@ -182,13 +186,11 @@ class _Asked:
         self.content = [n for n, token in enumerate(self.tokens) if token.content]
         self.fold = _FOLD.search(question)
         self.mean = _MEAN.search(question) is not None
-        # "Who has not paid?", "Who has fewer than 10 shifts?"
-        chosen = denied is not None or limit is not None
+        # "Who has not paid?", "Who has no room?", "Who has fewer than 10 shifts?"
+        chosen = denied is not None or limit is not None or _HAS_NO.search(question) is not None
         self.who = chosen and _WHO.match(question) is not None
         self.lists = self.who or _LIST.match(question) is not None
-        counted = (
-            _LIST.match(question) or _MANY_OF.search(question) or HOW_MANY.search(question)
-        )
+        counted = _LIST.match(question) or _MANY_OF.search(question) or HOW_MANY.search(question)
         self.counted = stem((counted["counted"] or "").casefold()) if counted else ""
 
     def _degrees(self) -> Iterator[_Degree]:
@@ -300,7 +302,7 @@ class _Computation:
         """
         asked, table = self.asked, self.table
         free = set(range(len(asked.tokens))) - asked.degrees - asked.limited
-        said = {asked.tokens[n].stem for n in free.intersection(asked.content)}
+        said = {asked.tokens[n].stem for n in free.intersection(asked.content)} - _VERDICTS
         cells = {row: table.rows[row][header].value for row in self._with(header)}
         counts = Counter(chain.from_iterable(cells.values()))
         known = frozenset[str]().union(*map(stems, table.headers), table.titles)
@@ -409,8 +411,12 @@ class _Computation:
             if between is None:
                 continue  # Its names stay unexplained.
             if full:
-                rows = [row for row in rows if row in (between or full)]
-                self._used |= titled.union(*full.values())
+                tokens = titled.union(*full.values())
+                chosen: Collection[int] = between or full
+                if asked.denied in tokens:  # "How many are not done?"
+                    chosen = [row for row in self._with(header) if row not in chosen]
+                rows = [row for row in rows if row in chosen]
+                self._used |= tokens
         return rows
 
     def _between(self, named: Mapping[int, frozenset[int]]) -> range | None:
@@ -471,10 +477,13 @@ class _Computation:
         rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
         said = f"{len(rows)}{of} rows{what}" if of else f"{_rows(len(rows))}{what}"
+        named = [table.texts[key][row] for row in rows if row in table.texts[key]]
+        names = list(dict.fromkeys(named))
         if not asked.lists:
-            return self._answer(str(len(rows)), said, header, rows or table.counted)
-        names = [table.texts[key][row] for row in rows if row in table.texts[key]]
-        if not of or not names or len(names) < len(rows):
+            several = key != table.key and len(names) < len(named)  # Rows, or what they name?
+            answer = self._answer(str(len(rows)), said, header, rows or table.counted)
+            return None if several else answer
+        if not of or not names or len(named) < len(rows):
             return None
         short = ", ".join(names[:_MOST_NAMED])
         if len(names) > _MOST_NAMED:
@@ -482,10 +491,9 @@ class _Computation:
         return self._answer(short, f"{short} ({said})", header, rows)
 
     def _names_rows(self, header: str) -> bool:
-        """Whether what is counted is the header of a column of which each row has another cell."""
-        texts = self.table.texts.get(header, {})
+        """Whether what is counted is the header of a column in which each row has a cell."""
         own = self.asked.counted in stems(header or "-") and header not in self.table.measured
-        return own and len(set(texts.values())) == len(texts) == len(self.table.rows)
+        return own and len(self.table.texts.get(header, {})) == len(self.table.rows)
 
     def _of_unit(self) -> _Column | None:
         """The one measured column of the unit of a limit, or of years, which the limit may be."""
@@ -514,17 +522,31 @@ class _Computation:
             named = self.asked.saying(stems(header or "-")) - self._used
             if not named:
                 continue
-            denied = self.asked.denied in named or self.asked.tokens[min(named) - 1].word == "no"
+            denied = self._is_denied(named)
             values = {*said.values()}
             if _YES & values and values <= _YES | _NO:
                 wanted = (_NO & values or _NO) if denied else _YES  # Beside "no", "" is not given
                 rows = [row for row in rows if said.get(row, "") in wanted]
-            elif self.asked.denied in named and len(said) < len(self.table.rows):
+            elif denied and len(said) < len(self.table.rows):
                 rows = [row for row in rows if row not in said]  # "Returned on" of what was not
             else:
                 continue
             self._used |= named
+            if denied and self.asked.denied is not None:
+                self._used.add(self.asked.denied)
+            if denied and (number := min(named) - 1) > 0 and self.asked.tokens[number].word == "no":
+                done = self.asked.tokens[number - 1].stem in _OF_SUMS  # "paid no fee"
+                self._used |= {number, number - done}
         return rows
+
+    def _is_denied(self, named: Collection[int]) -> bool:
+        """Whether what a column says is denied: "not returned", "no room", "not paid a fee"."""
+        tokens, denied = self.asked.tokens, self.asked.denied
+        if denied in named or tokens[min(named) - 1].word == "no":
+            return True
+        if denied is None or denied > min(named) or tokens[denied].stem not in _OF_SUMS:
+            return False
+        return all(one.word in _BETWEEN for one in tokens[denied + 1 : min(named)])
 
     def _folded(self) -> Computed | None:
         """The sum or the mean of a column; how many there are by it, of some rows, is its sum."""
@@ -549,7 +571,8 @@ class _Computation:
         self._used |= column.tokens
         rows = self._filtered({header})
         found = list((table.values(header, rows) or {}).items())
-        least = 1 if own and fold is not None else 2
+        of_one = len(rows) < len(table.counted) and not self.asked.mean
+        least = 1 if fold is not None and (own or of_one) else 2
         if len(found) < least or found[0][1].kind != "number":
             return None
         if own and len(rows) == len(table.rows):

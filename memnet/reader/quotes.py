@@ -130,9 +130,7 @@ def most_attended(
     return tuple(_quotation(one, passages) for one in best)
 
 
-def relevance_of(
-    attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]
-) -> dict[int, float]:
+def relevance_of(attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]) -> dict[int, float]:
     """The highest logit of a unit of each passage that has some, by the ids of their slots."""
     found: dict[int, float] = {}
     for one in attended:

@@ -67,6 +67,7 @@ _PRICED = re.compile(
     r"\b(?:how much (?:is|are|was|were)|costs?|kostet|kosten|pays?|paid|worth)\b", re.IGNORECASE
 )
 _WHERE = re.compile(r"\b(?:where|wo)\b", re.IGNORECASE)
+_WHEN = re.compile(r"\bwhen (?:is|are|was|were)\b", re.IGNORECASE)
 _KIND = re.compile(r"\b(?:which|what) (\w+)", re.IGNORECASE)  # "Which shed is it in?" of "shed 2"
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
@@ -77,7 +78,9 @@ _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
-_DENIES = re.compile(r"\b(?:not|never)\b|n['’]t\b", re.IGNORECASE)  # What a cell says is not so
+_DENIES = re.compile(
+    r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
+)  # What a cell says is not so
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 
@@ -441,6 +444,8 @@ def _asked(question: str, terms: Mapping[str, float]) -> Asked:
         meant += map(stem, [*headers_of("cost"), "amount", "sum", "value"])
     if _WHERE.search(question):
         meant += map(stem, "where place street room shelf hook locker shop store town city".split())
+    if _WHEN.search(question):
+        meant += map(stem, "begins starts date day due".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if ASKS_WHO.search(question):  # "Who holds it?" is asked of a column "Holder"

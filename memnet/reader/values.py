@@ -28,6 +28,7 @@ _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| ")
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
 _JOINED = re.compile(r"[^\W_]{0,200}(?:[-_][^\W_]{1,60}){0,8}")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _YEARS = re.compile(r"[12]\d{3}[-–][12]\d{3}")  # Two values, either of which may be asked for
 _MARK = re.compile(r"[-*•|,;:/–—\s]")  # Says nothing at the beginning or the end
 # The unit at the end of a label, before a number: "£: " of "Price £: 60"
@@ -56,6 +57,9 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
         start -= 1
     joined = _JOINED.match(text, end) if text[end - 1].isalnum() else None
     end = joined.end() if joined else end
+    for found in _ADDRESS.finditer(text, max(0, start - _MAX_WIDER), end + _MAX_WIDER):
+        if found.start() < end and start < found.end():  # "@orre" of "ann@orre.example"
+            start, end = min(start, found.start()), max(end, found.end())
     line = text.rfind("\n", 0, start) + 1, (text.find("\n", end) + 1 or len(text) + 1) - 1
     around = max(line[0], start - _MAX_WIDER), min(line[1], end + _MAX_WIDER)
     for found in _QUANTITY.finditer(text, *around):

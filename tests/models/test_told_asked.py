@@ -53,6 +53,8 @@ def test_what_ends_something_is_quoted(memory: Engine) -> None:
         ("Runa lives in Oban.", "Where does Runa work?", None),
         ("Runa owns a harp. Runa sold the harp to Ivo.", "Does Ivo own the harp?", "yes"),
         ("Runa owns a harp. Runa sold the harp to Ivo.", "Does Runa own a harp?", "no"),
+        ("Runa owns a harp. Runa sold the harp.", "Does Runa still own the harp?", "no"),
+        ("Runa owns a harp. Runa sold the harp.", "Is Runa still the owner of the harp?", "no"),
         ("I sold my moped and bought a trike.", "Do I have a moped?", "no"),
         ("I sold my moped and bought a trike.", "Do I have a trike?", "yes"),
     ],

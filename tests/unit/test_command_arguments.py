@@ -31,6 +31,11 @@ def test_words_need_no_quotes(typed: Typed) -> None:
     assert "the question is empty" in typed("ask", "", code=1)
 
 
+def test_a_mistyped_path_makes_no_memory(typed: Typed, tmp_path: Path) -> None:
+    assert "nosuch: no such file or folder" in typed("ingest", "nosuch", code=1)
+    assert not (tmp_path / "store").exists()
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "arguments", "named"),
     [

@@ -169,6 +169,7 @@ def test_a_text_is_written_out_for_reading() -> None:
         ("last week", "23 February to 1 March 2026"),
         ("since last March", "March 2025"),
         ("until the 27th.", "27 March 2026"),
+        ("tomorrow at 11", "5 March 2026, at 11"),
         ("for two weeks", None),
         ("5 May 2024", None),
         ("yesterday in Rome", None),

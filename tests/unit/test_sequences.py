@@ -6,7 +6,7 @@ import pytest
 
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation, kind_shown, quote, with_rest
-from memnet.reader.sequences import marker_of, sequence_at
+from memnet.reader.sequences import marker_of, sequence_at, whole_enumeration
 from memnet.reader.spans import ReadUnit
 from memnet.storage import Slot
 from memnet.text.english import units
@@ -182,3 +182,23 @@ def test_what_stands_below_a_table_is_no_part_of_it() -> None:
 def test_prose_of_several_steps_is_steps() -> None:
     [item] = ranked({"a": PROSE})
     assert kind_shown("steps", [Quotation(item, 19, 130, 1.0)]) == "steps"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "one", "whole"),
+    [
+        ("Who are the keepers?", "Keepers are Ann Lee, Bo Rank and Cy Orre.", "Bo Rank", "Ann Lee, Bo Rank and Cy Orre"),
+        ("Who are the keepers?", "Keepers are Ann Lee, Bo Rank and Cy Orre.", "Cy Orre", "Ann Lee, Bo Rank and Cy Orre"),
+        ("Which tools do we need?", "We need a hammer, two spanners and a saw at once.", "a hammer", "a hammer, two spanners and a saw"),
+        ("Which colours are sold?", "Sold in red, blue or green.", "green", "red, blue or green"),
+        ("Who is the keeper?", "Keepers are Ann Lee and Bo Rank.", "Ann Lee", "Ann Lee"),
+        ("Which towns did she see?", "In May she saw Orre, and Ann stayed at home.", "Orre", "Orre"),
+        ("Which boats are red?", "The Hebe is red.", "Hebe", "Hebe"),
+    ],
+)  # fmt: skip
+def test_who_asks_for_several_gets_the_whole_enumeration(
+    question: str, text: str, one: str, whole: str
+) -> None:
+    start = text.index(one)
+    first, last = whole_enumeration(question, text, start, start + len(one))
+    assert text[first:last] == whole

@@ -102,6 +102,32 @@ def test_what_is_shown_is_bounded_and_verbatim(
     assert [one.start for one in shown] == sorted(one.start for one in shown)
 
 
+@pytest.mark.parametrize(
+    ("text", "best", "shown"),
+    [
+        # What stands above a heading is of another section, a list above a paragraph another piece.
+        ("Opens: 9 May\nPlace: 8 Carr Street\n\nQuartet\n\nBegins: 14 June", "Quartet", "Quartet"),
+        ("Not on deck:\n\n- fireworks\n- drones\n\nAda and Bo steer.", "Ada", "Ada and Bo steer."),
+    ],
+)
+def test_what_is_apart_is_not_shown_together(text: str, best: str, shown: str) -> None:
+    [item] = ranked({"a": text})
+    logits = [2.0 if best in text[one.start : one.end] else -1.0 for one in units(text)]
+    [found] = quote("value", _attended(text, logits), [item])
+    assert found.text.startswith(shown)
+
+
+def test_a_row_that_is_cut_is_shown_with_its_name() -> None:
+    row = "; ".join(["Plant: Sunflower", *(f"Week {n} height: {n} cm" for n in range(40))])
+    [item] = ranked({"a": row})
+    start = row.index("31 cm")
+    name, cells = quote_around(item, start, start + 5)
+    assert name.text == "Plant: Sunflower"
+    assert "Week 31 height: 31 cm" in cells.text
+    assert cells.text.startswith("Week ")
+    assert len(cells.text) <= 300
+
+
 def test_a_span_is_shown_in_its_unit() -> None:
     [item] = ranked({"Lamp": LIST})
     start = LIST.index("seal oil")

@@ -128,3 +128,68 @@ def test_without_a_network_for_verdicts_own_words_alone_are_one() -> None:
     )
     asked = "Do beginners come early in the week?"
     assert verdict(asked, text, "yes", judged=False).kind == "statement"
+
+
+class _ByText:
+    """Reads "yes" or "no" with a probability in what begins with some words, elsewhere neither."""
+
+    def __init__(self, **sure: tuple[str, float]) -> None:
+        self.sure = sure
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        first = passages[0].text.split()[0]
+        word, sure = self.sure.get(first, ("yes", 0.3))
+        yes = sure if word == "yes" else 0.99 - sure
+        return Reading((), yes, 0.99 - yes, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "judge", "short", "shown"),
+    [
+        (
+            "Can I bring my goat along?",
+            "Goats are welcome on deck. Other beasts stay ashore.",
+            _ByText(Goats=("yes", 0.97), Other=("no", 0.98)),
+            "yes",
+            "Yes: Goats are welcome on deck. Other beasts stay ashore.",
+        ),
+        (
+            "Can I bring my goat along on Sunday?",
+            "Goats are welcome on deck. No beast comes on a Sunday.",
+            _ByText(Goats=("yes", 0.97), No=("no", 0.98)),
+            None,
+            "Goats are welcome on deck. No beast comes on a Sunday.",
+        ),
+        (
+            "Is smoke allowed?",
+            "Kaya has asthma. Smoke is fine for her.",
+            _ByText(Smoke=("yes", 0.97)),
+            "yes",
+            "Yes: Smoke is fine for her.",
+        ),
+    ],
+)
+def test_a_verdict_is_that_of_one_sentence(
+    question: str, text: str, judge: Reader, short: str | None, shown: str
+) -> None:
+    found = verdict(question, text, "yes", judge=judge)
+    assert (found.short, found.shown) == (short, shown)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "short"),
+    [
+        ("May I fly kites on the west meadow?", "Kites are banned, except on the west meadow.", "yes"),
+        ("May I fly kites?", "Kites are banned, except on the west meadow.", "no"),
+        ("Is the sauna open on Tuesdays?", "The sauna is open daily except on Tuesdays.", "no"),
+        ("May members fish?", "Nobody may fish unless they are members.", "yes"),
+        ("May I camp here?", "Camping is forbidden, apart from the lower field.", "no"),
+        ("May I camp on the lower field?", "Camping is forbidden, apart from the lower field.", "yes"),
+    ],
+)  # fmt: skip
+def test_an_exception_turns_a_verdict_round(question: str, text: str, short: str) -> None:
+    network = LazyReader(SPANS).load_verdicts()
+    assert network is not None
+    assert verdict(question, text, "yes", judge=network).short in (short, None)
+    sure = _ByText(**{text.split()[0]: ("yes" if "open" in text else "no", 0.98)})
+    assert verdict(question, text, "yes", judge=sure).short == short

@@ -153,6 +153,30 @@ def test_rows_with_places_of_their_own_are_windows_of_their_own() -> None:
     assert place_of(window.places, first.index("$"), len(first)) == "Sheet1!B2"
 
 
+def test_a_row_that_is_cut_keeps_its_name_and_its_places() -> None:
+    builder = DocumentBuilder()
+    said = "It was lifted in spring. " * 8
+    cells = [("Boat", "Ulva", "S!A2"), ("Notes", said, "S!B2"), ("Mooring", "K7", "S!C2")]
+    cells += [(f"Week {n}", f"{n} cm", f"S!{n}2") for n in range(10)]
+    builder.add_row(cells, labelled=True, place="S!A2:N2")
+    document = builder.build("a", "Boats")
+    parts = cut(document, 120)
+    assert len(parts) > 3
+    assert parts[0][0].startswith("Boat: Ulva; Notes: It was lifted in spring.")
+    assert {window.context for _, window in parts[1:]} == {"Boat: Ulva"}
+    for text, window in parts:
+        offsets = [offset for offset, _ in window.places]
+        assert offsets[0] == 0
+        assert offsets == sorted(set(offsets))
+        assert offsets[-1] < len(text)
+    [(text, window)] = [part for part in parts if "Mooring: K7" in part[0]]
+    start = text.index("K7")
+    assert place_of(window.places, start, start + 2) == "S!C2"
+    assert {text.partition(":")[0].strip("; ") for text, _ in parts[4:]} <= {
+        f"Week {n}" for n in range(10)
+    } | {"Mooring", "It was lifted in spring."}
+
+
 def test_code_stays_with_the_paragraph_before_it() -> None:
     document = built(
         ("paragraph", "A paragraph that is long enough to fill most of it."),

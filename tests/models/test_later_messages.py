@@ -1,0 +1,102 @@
+"""What was said later in a conversation, or in the version of a document that holds, counts."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from memnet import Document, Engine
+
+_CHAT = """[01/04/2025, 09:00] Ava: The rehearsal is on Monday at 19:00 in the chapel
+[01/04/2025, 09:05] Ben: The piano tuner is called Fritz
+[02/04/2025, 18:00] Ava: The chapel is locked on Monday, we play in the barn instead
+[03/04/2025, 10:00] Ben: I sold my old drums to Carl
+[03/04/2025, 10:02] Ava: My new number is 0555 778
+[04/04/2025, 08:03] Carl: Tickets cost 9 euros
+"""
+_MAILS = [
+    ("m1", "", "Survey of the roof", "2025-03-03T09:12:00+00:00",
+     "The survey starts at the north gable. The surveyor is Mr Tolk. It costs 240 euros."),
+    ("m2", "m1", "Re: Survey of the roof", "2025-03-04T11:05:00+00:00",
+     "Mr Tolk is ill, Ms Arbel comes in his place."),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A chat; for reading only."""
+    folder = tmp_path_factory.mktemp("talk")
+    chat = folder / "WhatsApp Chat with Band.txt"
+    chat.write_text(_CHAT, encoding="utf-8")
+    with Engine.open(folder / "store", create=True) as engine:
+        engine.ingest(chat)
+        yield engine
+
+
+def test_what_a_later_message_changes_is_shown_with_it(talk: Engine) -> None:
+    for question in ("Where is the rehearsal on Monday?", "When is the rehearsal?"):
+        answer = talk.ask(question)
+        assert answer.shown == "passage"
+        assert [quote.text.partition(": ")[2][:22] for quote in answer.quotes] == [
+            "The rehearsal is on Mo",
+            "The chapel is locked o",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [("Who is the piano tuner?", "Fritz"), ("How much are the tickets?", "9 euros")],
+)
+def test_what_later_messages_say_of_something_else_changes_nothing(
+    talk: Engine, question: str, short: str
+) -> None:
+    assert talk.ask(question).short == short
+
+
+def test_my_number_is_that_of_the_speaker(talk: Engine) -> None:
+    assert talk.ask("What is Ava's number?").short == "0555 778"
+    assert talk.ask("What is Carl's number?").short is None
+
+
+def test_a_later_mail_of_the_thread_counts(tmp_path: Path) -> None:
+    for name, answered, subject, date, text in _MAILS:
+        mail = EmailMessage()
+        mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
+        mail["Subject"], mail["Message-ID"] = subject, f"<{name}@ex>"
+        mail["Date"] = format_datetime(datetime.fromisoformat(date))
+        if answered:
+            mail["In-Reply-To"] = f"<{answered}@ex>"
+        mail.set_content(text)
+        (tmp_path / f"{name}.eml").write_bytes(bytes(mail))
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(sorted(tmp_path.glob("*.eml")))
+        answer = engine.ask("Who is the surveyor?")
+        assert answer.shown == "passage"
+        assert answer.answer == "The surveyor is Mr Tolk.\nMr Tolk is ill, Ms Arbel comes in his place."
+        assert engine.ask("What does the survey cost?").short == "240 euros"
+
+
+def test_a_document_that_is_no_longer_valid_gives_no_answer(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(
+            [
+                Document(
+                    id="old",
+                    title="Berth fees",
+                    text="BERTH FEES (old)\n\nA berth at the quay costs 31 euros a week. "
+                    "A crane hour costs 45 euros.",
+                ),
+                Document(
+                    id="new",
+                    title="Harbour charges",
+                    text="Harbour charges\n\nA berth at the quay costs 38 euros a week for guests.",
+                ),
+            ]
+        )
+        assert engine.ask("What does a berth at the quay cost a week?").short == "38 euros"
+        only = engine.ask("What does a crane hour cost?")
+        assert only.shown != "answer"
+        assert only.answer is None or "45 euros" in only.answer
