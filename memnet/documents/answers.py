@@ -60,11 +60,12 @@ _LEAST_READ = 0.02
 _MOST_LATER = 3  # Messages of the same conversation that are asked for another answer
 # In a message: what was said before no longer holds.
 _CHANGES = re.compile(
-    r"\b(?:now|instead|change of plans?|changed|moved (?:it )?to|postponed|brought forward|sold|"
+    r"\b(?:instead(?! of)|change of plans?|changed|moved (?:it )?to|postponed|brought forward|sold|"
     r"call(?:ed)? off|cancel(?:l?ed)?|no longer|any ?more|gave away|correction|replaces?|"
     r"in (?:his|her|its|their) place)\b",
     re.IGNORECASE,
 )
+_NOW = re.compile(r"\bnow\b", re.IGNORECASE)  # Less sure: of all that is asked about
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _PROBABILITY = attrgetter("probability")  # Of proposals, of which the likeliest answers
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
@@ -379,7 +380,7 @@ class TextAnswers:
         if prediction.quotes and not prediction.abstained:
             later = later_messages(question, prediction.quotes[0].item.slot, read)
             own = [item for item in later if item.slot.id in places][:_MOST_LATER]
-            prediction = _by_later(prediction, own, later, look_at)
+            prediction = _by_later(text, prediction, own, later, look_at)
         return prediction
 
 
@@ -412,6 +413,7 @@ def _with_other_version(
 
 
 def _by_later(
+    question: str,
     read: Prediction,
     found: Sequence[RankedSlot],
     later: Sequence[RankedSlot],
@@ -419,28 +421,37 @@ def _by_later(
 ) -> Prediction:
     """A prediction by one of the messages that were sent later, if one that was ``found`` answers.
 
-    Where any of the ``later`` ones says that something has changed that the answer is about, without an answer of
-    its own, both are shown, and neither as the answer.
+    Where any of the ``later`` ones says that something has changed that the question or the answer
+    is about, without an answer of its own, both are shown, and neither as the answer.
     """
     for item in found:
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
         if other and new.promised and not new.abstained:
             return new
-    said = stems(" ".join(_SPEAKER.sub("", one.text) for one in read.quotes))
-    about = {word for word in said if len(word) > 2}  # not "my", "so"
-    changed = [
-        (len(shared), Quotation(item, unit.start, unit.end, 0.0))
-        for item in later
-        for unit in units(item.slot.text)
-        if _CHANGES.search(text := item.slot.text[unit.start : unit.end])
-        and (shared := about & stems(_SPEAKER.sub("", text)))
-    ]
+    said = _words_of(" ".join(one.text for one in read.quotes))
+    asked = _words_of(question) & said
+    about = asked | (_words_of(read.short or "") & said)
+    changed: list[tuple[int, Quotation]] = []
+    for item in later:
+        for unit in units(item.slot.text):
+            text = item.slot.text[unit.start : unit.end]
+            words = _words_of(text)
+            all_asked = bool(asked) and asked <= words and _NOW.search(text) is not None
+            if all_asked or (_CHANGES.search(text) and not about.isdisjoint(words)):
+                one = Quotation(item, unit.start, unit.end, 0.0)
+                changed.append((len(words & said), one))
     if not changed:
         return read
     _, most = max(changed, key=lambda one: one[0])
     support = (*read.support, most.item)
     return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
+
+
+def _words_of(text: str) -> set[str]:
+    """Stems of what is said in a message, without its speaker, numbers and short words."""
+    found = stems(_SPEAKER.sub("", text))
+    return {one for one in found if len(one) > 2 and not any(map(str.isdigit, one))}
 
 
 def _in_pieces(quotation: Quotation, answer: Candidate | None) -> Iterator[Quote]:

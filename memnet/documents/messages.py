@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +39,7 @@ _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _USER, _ASSISTANT = "user", "assistant"
 _FIRST_PERSON = frozenset("i me my mine myself".split())
 _SAYS_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
-_MINE = re.compile(r"\b(?:my|mine|our)\b", re.IGNORECASE)
-_OWNER = re.compile(r"\b([A-Z]\w+)['’]s\b")
+_OWNER = re.compile(r"\b(?P<owner>[A-Z]\w+)['’]s (?P<owned>\w+)")
 # What a question says something of: "is the cook", "does the name of the band", "has Ann"
 _SUBJECT = re.compile(
     r"\b(?i:is|are|was|were|do|does|did|has|have|had|can|will|should|must) "
@@ -120,16 +119,16 @@ def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
             return False
         told = OF_TELLING.search(question.text, asked.end())
         owner = _OWNER.search(question.text)  # "My number" is not Kofi's in what Nadia says.
-        if owner is not None and _MINE.search(quoted):
-            return stems(owner[1]).isdisjoint(stems(quoted))
+        if owner is not None and stems(owner["owner"]).isdisjoint(stems(quoted)):
+            mine = rf"\b(?:my|our) (?:\w+ )?{re.escape(owner['owned'])}\b"
+            if re.search(mine, quoted, re.IGNORECASE):
+                return True
         return told is not None
     own, said = stems(asked["subject"]), stems(quoted)
     return _SAYS_I.search(quoted) is not None and own.isdisjoint(said)
 
 
-def later_messages(
-    question: Question, own: Slot, items: Sequence[RankedSlot]
-) -> list[RankedSlot]:
+def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -> list[RankedSlot]:
     """Messages that were sent after one of their conversation, the last one first.
 
     Messages of a chat are slots of one source, or of sources of one session; they are among the
@@ -149,23 +148,30 @@ def later_messages(
         return []
     symbols = question.fetched.symbols([item.slot.id for item in items])
     session = frozenset(one for one in keys if one.startswith(SESSION))
-    found: list[tuple[str, int, RankedSlot]] = []
+    found: list[tuple[float, int, RankedSlot]] = []
     for item in items:
         slot = item.slot
         others = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
+        same = slot.source == own.source or not session.isdisjoint(others)
+        later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
             replies = slot.metadata.get("in_reply_to") == own.metadata["message_id"]
             if (time := _time_of_mail(slot)) > sent and (replies or not keys.isdisjoint(others)):
                 found.append((time, slot.id, item))
-        elif MESSAGE in others and slot.id > own.id and slot.namespace == own.namespace:
-            if slot.source == own.source or not session.isdisjoint(others):
-                found.append(("", slot.id, item))
+        elif MESSAGE in others and same and later:
+            found.append((0.0, slot.id, item))
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
 
 
-def _time_of_mail(slot: Slot) -> str:
-    """When a mail was sent, as its metadata have it; "" for other slots."""
-    return str(slot.metadata.get("date", "")) if "message_id" in slot.metadata else ""
+def _time_of_mail(slot: Slot) -> float:
+    """When a mail was sent, in seconds since the epoch; 0 for other slots."""
+    if "message_id" not in slot.metadata:
+        return 0.0
+    try:
+        time = datetime.fromisoformat(str(slot.metadata.get("date", "")))
+    except ValueError:
+        return 0.0
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 class _Known(NamedTuple):

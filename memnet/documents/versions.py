@@ -41,9 +41,16 @@ _OUT_OF_DATE = re.compile(
 )
 _SAYS_OUT_OF_DATE = re.compile(
     r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn|revoked)\b|"
-    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b|"
-    r"\((?:old|outdated|superseded|expired|archived?|draft)\)",
+    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
     re.IGNORECASE | re.MULTILINE,
+)
+# Of itself alone, whatever versions there are: "Price list 2025 - no longer valid", "(old)"
+_SAYS_IT_IS_OUT_OF_DATE = re.compile(
+    r"\W{0,9}(?:status\W{1,3})?(?:draft|archived|obsolete|withdrawn|revoked|superseded|replaced|"
+    r"no longer (?:valid|in force)|this [\w ]{2,30} (?:is|was|has been) (?:superseded|replaced|"
+    r"withdrawn|no longer (?:valid|in force)))\b|[^.!?\n]{3,80}(?:[-–—:,(] ?no longer (?:valid|"
+    r"in force)\b|\((?:old|outdated|superseded|expired|archived?|draft)\)\W*$)",
+    re.IGNORECASE,
 )
 _REPLACES = re.compile(r"\b(?:replaces?|supersedes?)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
@@ -85,10 +92,10 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
     undecided: list[list[RankedSlot]] = []
+    last = _asked_day(question)
     for group in _groups(question, passages):
         versions = [_version(question.store, passages[index]) for index in group]
         highest = max(passages[index].attention for index in group)
-        last = _asked_day(question)
         chosen = _chosen(question.text, last, versions)
         for index, version in zip(group, versions, strict=True):
             slot = passages[index].slot
@@ -104,19 +111,23 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
                 others.append(replace(item, attention=_OTHER * highest))
         if chosen is None:
             undecided.append([holding[index] for index in group])
-    if _asked_day(question) is None and not ASKS_EARLIER.search(question.text):
-        outdated = [n for n, item in holding.items() if _is_outdated(question.store, item)]
+    if last is None and not ASKS_EARLIER.search(question.text):
+        sources = {(item.slot.source, item.slot.namespace) for item in holding.values()}
+        old = {one for one in sources if _is_outdated(question.store, *one)}
+        outdated = [
+            n for n, item in holding.items() if (item.slot.source, item.slot.namespace) in old
+        ]
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
     return Versions(list(holding.values()), others, undecided)
 
 
-def _is_outdated(store: MemoryStore, item: RankedSlot) -> bool:
+def _is_outdated(store: MemoryStore, source: str, namespace: str) -> bool:
     """Whether a document says on its first lines that it is no longer valid, or a draft."""
-    stored = store.sources.get(item.slot.source, item.slot.namespace)
+    stored = store.sources.get(source, namespace)
     first = [] if stored is None else stored[1][:_FIRST_LINES].splitlines()[:2]
-    return any(map(_SAYS_OUT_OF_DATE.search, first))
+    return any(map(_SAYS_IT_IS_OUT_OF_DATE.match, first))
 
 
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:

@@ -192,7 +192,8 @@ def _cut(
 ) -> list[tuple[int, int, str]]:
     """The span of some blocks, in several where even a single one is too long, with its context.
 
-    A row is cut between its cells; its later parts have its first cell, which names it, as context.
+    A row is cut between its cells. Where it has no header as context, its first cell, which names
+    it, is that of its later parts.
     """
     start, end = blocks[0].start, blocks[-1].end
     if end - start <= max_characters:
@@ -217,7 +218,8 @@ def _cut(
                 joined[-1] = (joined[-1][0], start + last)
             else:
                 joined.append((start + first, start + last))
-    named = context or one_line(text[start : cells[0].end] if cells else "")[:_MAX_CONTEXT]
+    name = one_line(text[start : cells[0].end]) if cells else ""
+    named = context or (name if len(name) <= _MAX_CONTEXT else "")
     return [(first, last, named if n else context) for n, (first, last) in enumerate(joined)]
 
 

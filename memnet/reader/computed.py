@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
@@ -56,15 +56,29 @@ _NOT_COMPUTED = re.compile(
 _CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
 _DENIED = re.compile(
-    r"\b(?:not|never)(?: (?:yet|been|been yet|yet been))? (?P<denied>[^\W\d_]{3,20})\b",
+    r"\b(?:not|never)(?: (?:yet been|been yet|yet|been))? (?P<denied>[^\W\d_]{3,20})\b",
     re.IGNORECASE,
 )
-# The words before the first and the last of several rows that follow each other: "May to July"
-_RANGES = frozenset((("from", "to"), ("from", "until"), ("from", "till"), ("between", "and")))
+# Between the first and the last of several rows that follow each other: "May to July"
+_TO = frozenset("to through until till".split())
 _WHO = re.compile(r"who(?:se)? (?:has|have|had|is|are|was|were|did|do|does|will)\b", re.IGNORECASE)
 _HAS_NO = re.compile(r"\b(?:has|have|had|with|paid|made|got|gave) no\b", re.IGNORECASE)
-_PEOPLE, _OF_PEOPLE = stems("people person"), frozenset(map(stem, "name who person".split()))
-_NUMBERED = frozenset("name no nr number id code".split())  # Headers that do not say what rows are
+_PEOPLE = stems("people person")
+# What the last word of a header ends with that is said of people
+_OF_PEOPLE = re.compile(
+    r"\b(?:name|who|person|people|member|friend|student|pupil|child|guest|tenant|resident|patient|"
+    r"volunteer|\w{2,}(?:ist|yer|ant|ler|ver|mer|ger|ser|cher|cker|nger|oner|wner|lder|eper|ayer|tor))"
+    r"s?$",
+    re.IGNORECASE,
+)
+# More than one thing is asked, or not of all that is named
+_SEVERAL = re.compile(
+    r"\b(?:and|or|other|each|per|before|after|next|will|would|could|can|than|neither|nor|if|only|"
+    r"except|without|not|no)\b",
+    re.IGNORECASE,
+)
+_NEGATING = frozenset("not never yet been".split())
+_NUMBERED = frozenset(map(stem, "name no nr number id code".split()))  # They do not say of what
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
 _PREPOSITIONS = frozenset("in on at during for of from with by per since until near".split())
 _BETWEEN = frozenset("the a an all any this that its our their".split())
@@ -133,7 +147,7 @@ def operation_of(question: str) -> frozenset[str] | None:
     """Stems of the words that ask to compute; none of "how many", None where nothing does."""
     asked = _Asked(question)
     computes = asked.degree or asked.fold or asked.counted or asked.who
-    if _NOT_COMPUTED.search(_DENIED.sub(r"\g<denied>", asked.question)) or not computes:
+    if _NOT_COMPUTED.search(_DENIED.sub(r"\g<denied>", asked.question, 1)) or not computes:
         return None
     if asked.degree is not None:
         return frozenset(asked.tokens[number].stem for number in asked.degree.tokens)
@@ -228,6 +242,9 @@ class _Computation:
         self.table = table
         self._used = set[int]()  # Tokens that are explained
         self._sums = False
+        self._negated = False  # Whether what the question denies was taken into account
+        self._cells = set[tuple[str, str]]()  # That the question names
+        self._empty = 0  # Cells that say neither yes nor no
 
     def result(self) -> Computed | None:
         """The answer, if the table gives one."""
@@ -362,8 +379,11 @@ class _Computation:
         answer = self._answer(_and(texts), said, column.header, shown)
         if answer is None or len(texts) > 1 or (table.turned and output == table.key):
             return answer
-        place = table.line(first[0], column.header), table.rows[first[0]][output]
-        return answer._replace(cell=place)
+        row, cell = table.line(first[0], column.header), table.rows[first[0]][output]
+        # Of a row that is cut, the other parts have offsets of their own.
+        if row.item.slot.text[cell.start : cell.end] != cell.text:
+            return answer
+        return answer._replace(cell=(row, cell))
 
     def _output(self, header: str, column: _Column, degree: _Degree) -> str | None:
         """The header of what is asked for: that of the names of rows, of values, or another."""
@@ -407,41 +427,59 @@ class _Computation:
                 and not own & self._used
                 and (header not in table.measured or len(own) > 1 or max(own) + 1 in titled)
             }
-            between = self._between(full)
+            between = self._between(header, full)
             if between is None:
                 continue  # Its names stay unexplained.
             if full:
                 tokens = titled.union(*full.values())
                 chosen: Collection[int] = between or full
+                self._cells |= {(header, table.texts[header][row]) for row in chosen}
                 if asked.denied in tokens:  # "How many are not done?"
+                    self._negated = True
                     chosen = [row for row in self._with(header) if row not in chosen]
                 rows = [row for row in rows if row in chosen]
                 self._used |= tokens
         return rows
 
-    def _between(self, named: Mapping[int, frozenset[int]]) -> range | None:
+    def _between(self, header: str, named: Mapping[int, frozenset[int]]) -> range | None:
         """The rows from the first to the last of two that are named; empty where no more are meant.
 
-        None where the last stands before the first, as in a table that is in no order.
+        None where that is not clear: rows in no order, or several of one name.
         """
-        tokens = self.asked.tokens
-        places = sorted((min(own), row) for row, own in named.items())
-        if len(places) != 2 or not all(place for place, _ in places):
+        tokens, places = self.asked.tokens, sorted({min(own) for own in named.values()})
+        pairs = list(pairwise(places))
+        linked = [
+            (first, last)
+            for first, last in pairs
+            if tokens[last - 1].word in _TO
+            or (tokens[last - 1].word == "and" and tokens[first - 1].word == "between" and first)
+            or last == first + 1  # "May-July"
+        ]
+        if not linked:
             return range(0)
-        (first, start), (last, end) = places
-        if (tokens[first - 1].word, tokens[last - 1].word) not in _RANGES:
-            return range(0)
-        return range(start, end + 1) if start < end else None
+        rows = sorted(named, key=lambda row: min(named[row]))
+        cells = [self.table.rows[row][header].value for row in rows]
+        ordered = any(all(one <= times for one in cells) for times in TIMES) or all(
+            any(map(has_digit, one)) for one in cells
+        )
+        joined = tokens[places[-1] - 1].word in {*_TO, "and"}
+        if len(places) != 2 or len(rows) != 2 or not (ordered and joined) or rows[0] > rows[1]:
+            return None
+        return range(rows[0], rows[1] + 1)
 
     def _selected(self) -> Computed | None:
         """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
         key = next(filter(self._names_rows, table.headers), table.key)
+        if asked.who:
+            people = (one for one in table.headers if _OF_PEOPLE.search(one))
+            key = next((one for one in people if one not in table.measured), "")
         meant = stems(key or "-")
         if meant & _NUMBERED:  # of what, the title says
             meant |= table.titles
-        if meant & _OF_PEOPLE:
+        if key and _OF_PEOPLE.search(key):
             meant |= _PEOPLE
+            self._used |= asked.saying(stems("work"))  # "How many people work here?"
         # "How many joiners are there?"
         cells = (cell for row in table.rows for cell in row.values() if cell.header != key)
         if any(asked.counted in stems(one) for one in table.measured if self._is_number(one)):
@@ -449,7 +487,7 @@ class _Computation:
         known = asked.counted in _ROWS | meant
         called = not known and any(cell.value == {asked.counted} for cell in cells)
         if asked.who:
-            known = not any(map(has_digit, table.texts.get(key, {}).values()))
+            known = bool(key)
         if not (known or called) or table.turned or (asked.degree and not asked.limit):
             return None
         self._used |= asked.degrees | asked.saying(stems(key or "-"))
@@ -475,8 +513,12 @@ class _Computation:
             above = {row: value.amount - number.amount for row, value in values.items()}
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
         rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
+        if asked.who:  # "Who has not returned a book?"
+            whole = (one for one in table.headers if len(self._with(one)) == len(table.rows))
+            self._used |= asked.saying(stems(" ".join(whole)))
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
         said = f"{len(rows)}{of} rows{what}" if of else f"{_rows(len(rows))}{what}"
+        said += f", {self._empty} without a value" if self._empty else ""
         named = [table.texts[key][row] for row in rows if row in table.texts[key]]
         names = list(dict.fromkeys(named))
         if not asked.lists:
@@ -526,6 +568,7 @@ class _Computation:
             values = {*said.values()}
             if _YES & values and values <= _YES | _NO:
                 wanted = (_NO & values or _NO) if denied else _YES  # Beside "no", "" is not given
+                self._empty += sum(row not in said for row in rows) if wanted & values else 0
                 rows = [row for row in rows if said.get(row, "") in wanted]
             elif denied and len(said) < len(self.table.rows):
                 rows = [row for row in rows if row not in said]  # "Returned on" of what was not
@@ -533,6 +576,7 @@ class _Computation:
                 continue
             self._used |= named
             if denied and self.asked.denied is not None:
+                self._negated = True
                 self._used.add(self.asked.denied)
             if denied and (number := min(named) - 1) > 0 and self.asked.tokens[number].word == "no":
                 done = self.asked.tokens[number - 1].stem in _OF_SUMS  # "paid no fee"
@@ -552,7 +596,11 @@ class _Computation:
         """The sum or the mean of a column; how many there are by it, of some rows, is its sum."""
         table, fold, column = self.table, self.asked.fold, self._named_column(())
         counted = stems(column.header) if column is not None else frozenset[str]()
-        if fold is None and (self.asked.lists or self.asked.counted not in counted):
+        if fold is None and (
+            self.asked.lists
+            or self.asked.counted not in counted
+            or _SEVERAL.search(self.asked.question)
+        ):
             return None
         if len(table.counted) < len(table.rows):
             return None  # a row says its sum
@@ -577,6 +625,8 @@ class _Computation:
             return None
         if own and len(rows) == len(table.rows):
             return None  # of which?
+        if fold is None and len(self._cells) != 1:
+            return None
         result, name = sum((value.amount for _, value in found), Decimal(0)), "sum"
         if self.asked.mean:
             result, name = (
@@ -606,7 +656,7 @@ class _Computation:
         many orders there are.
         """
         asked, table = self.asked, self.table
-        if asked.denied is not None and asked.denied not in self._used:
+        if asked.denied is not None and not self._negated:
             return None
         keys = [table.rows[row][table.key].value for row in self._with(table.key)]
         about = stems(table.key or "-") | stems(header or "-") | table.titles
@@ -622,6 +672,8 @@ class _Computation:
         of_rows = not asked.degrees and not self._sums
         if not of_rows:  # "How many have been paid?" is not how many there are.
             known |= asked.saying(_OF_SUMS)
+        if self._negated:
+            known |= {n for n, one in enumerate(asked.tokens) if one.word in _NEGATING}
         unknown = set(asked.content) - known
         if unknown and of_rows:
             return None

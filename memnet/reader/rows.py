@@ -1,6 +1,7 @@
 """Rows of tables in the text of slots, and the words of their cells."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -171,6 +172,7 @@ def by_source(passages: Iterable[RankedSlot]) -> Iterator[list[RankedSlot]]:
 def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     """The tables of a source from all of its slots, in order."""
     found: list[tuple[dict[str, None], list[Row], frozenset[str]]] = []
+    rest: defaultdict[tuple[int, int], list[Cell]] = defaultdict(list)  # Of rows that are cut
     section, caption = None, frozenset[str]()
     for item in items:
         text, title = item.slot.text, item.slot.title
@@ -187,6 +189,10 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
             headers = dict.fromkeys(cell.header for cell in cells)
             if len(headers) < len(cells):
                 continue  # columns that nothing tells apart
+            if found and found[-1][1] and _goes_on(title, found[-1][1][-1]):
+                found[-1][0].update(headers)
+                rest[len(found) - 1, len(found[-1][1]) - 1] += cells
+                continue
             known = found[-1][0] if found else {}
             above, end = text[end : cells[0].start], cells[-1].end
             again = [*headers] in ([name for name, _ in _parts(one)] for one in above.split("\n"))
@@ -203,12 +209,21 @@ def tables_of(items: Iterable[RankedSlot]) -> list[Table]:
     return [
         Table(
             tuple(headers),
-            tuple({cell.header: cell for cell in row.cells if cell.text} for row in rows),
+            tuple(
+                {one.header: one for one in (*row.cells, *rest[table, number]) if one.text}
+                for number, row in enumerate(rows)
+            ),
             tuple(rows),
             titles,
         )
-        for headers, rows, titles in found
+        for table, (headers, rows, titles) in enumerate(found)
     ]
+
+
+def _goes_on(title: str, row: Row) -> bool:
+    """Whether the first cell of a row, which is cut, is the context of a later part of it."""
+    first = row.cells[0]
+    return bool(first.header) and title.endswith(f"{_CONTEXT}{first.header}: {first.text}")
 
 
 def titles_of(item: RankedSlot) -> frozenset[str]:

@@ -31,46 +31,52 @@ _HEADING = re.compile(r"(?=[^\W_a-z])[^\n=<>{}|;]{1,100}")
 # A question for several: "Who are the guides?", "Which courses does Ida teach?"
 _ASKS_FOR_SEVERAL = re.compile(
     r"\W{0,9}(?:who are|who were|what are|(?:which|what)(?: \w{2,30}){0,2}? \w{2,30}s "
-    r"(?:are|were|do|does|did|have|can|must|may|will|should)|name|list)\b",
+    r"(?:are|were|do|does|did|have|can|must|may|will|should)|"
+    r"(?:name|list)(?: all)? the \w{2,30}s)\b",
     re.IGNORECASE,
 )
+_CLAUSE_ENDS = re.compile(r"\s*(?:[.,;:!?()\n]|$)")
 _MAX_WORDS = 4  # Of an entry of an enumeration
 _ENTRY = rf"[^\s,;:.()&]+(?: (?!and |or )[^\s,;:.()&]+){{0,{_MAX_WORDS - 1}}}"
 _AFTER = re.compile(rf"(?P<joint>,? (?:and|or|&) |, )(?P<entry>{_ENTRY})")
+_LAST_JOINTS = ("and", "or", "&")
 _JOINTS = (", and ", ", or ", ", & ", " and ", " or ", " & ", ", ")
 
 
 def whole_enumeration(question: str, text: str, start: int, end: int) -> tuple[int, int]:
     """The span of all of "Ann Lee, Bo and Cy", of which a span is one, where several are asked for.
 
-    Other spans stay as they are. The first and the last entry have no more words than the span, or
-    begin with capitals as it does: what stands around them is no longer the enumeration.
+    Other spans stay as they are. The last entry ends a clause, and the first has as many words as
+    the span, or begins with a capital as it does: what stands around is no longer the enumeration.
     """
-    if not _ASKS_FOR_SEVERAL.match(question):
-        return start, end
     own = text[start:end].split()
-    first, last, joints = start, end, list[str]()
+    if not own or not _ASKS_FOR_SEVERAL.match(question):
+        return start, end
+    first, last, joints, entry = start, end, list[str](), ""
     while after := _AFTER.match(text, last):
         joints.append(after["joint"])
-        ended = " and " in after["joint"] or " or " in after["joint"] or "&" in after["joint"]
-        words = _as_many(after["entry"].split(), own) if ended else after["entry"].split()
-        last = after.start("entry") + len(" ".join(words))
-        if ended:
+        entry = after["entry"]
+        last = after.end()
+        if after["joint"].strip(", ") in _LAST_JOINTS:
             break
+    if not _CLAUSE_ENDS.match(text, last) or len(text[end:last].split()) > _MAX_WORDS * len(joints):
+        return start, end
     while before := _entry_before(text, first):
         joint, words = before
         place = first - len(joint)
         more = _entry_before(text, place - len(" ".join(words)))
-        words = words if more else [*_as_many(words[::-1], own[::-1])][::-1]
+        words = words if more else [*_last_alike(words, own)]
+        if not words:
+            return start, end
         joints.append(joint)
         first = place - len(" ".join(words))
         if not more:
             break
-    whole = any(joint.strip(", ") in ("and", "or", "&") for joint in joints)
-    # ", and" between two alone begins another clause.
-    whole = any(joint.strip(", ") in ("and", "or", "&") for joint in joints)
+    whole = any(joint.strip(", ") in _LAST_JOINTS for joint in joints)
+    # ", and" between two alone begins another clause, and so does what is longer than the span.
     clause = len(joints) == 1 and joints[0].startswith(",")
-    return (first, last) if whole and not clause else (start, end)
+    longer = len(entry.split()) > len(own) + 1
+    return (first, last) if whole and not clause and not longer else (start, end)
 
 
 def _entry_before(text: str, end: int) -> tuple[str, list[str]] | None:
@@ -87,12 +93,12 @@ def _entry_before(text: str, end: int) -> tuple[str, list[str]] | None:
     return (joint, words) if words else None
 
 
-def _as_many(words: Sequence[str], own: Sequence[str]) -> Sequence[str]:
-    """The first of some words that may be an entry beside one of ``own`` words."""
+def _last_alike(words: Sequence[str], own: Sequence[str]) -> Sequence[str]:
+    """The last of some words, as far as they may be an entry beside one of ``own`` words."""
     if own[0][:1].isupper() and own[-1][:1].isupper():
-        count = next((n for n, word in enumerate(words) if not word[:1].isupper()), len(words))
-        return words[: max(1, count)]
-    return words[: len(own)]
+        small = [n for n, word in enumerate(words) if not word[:1].isupper()]
+        return words[small[-1] + 1 :] if small else words
+    return words[-len(own) :]
 
 
 class Marker(NamedTuple):

@@ -57,11 +57,14 @@ _OF_PERMISSION = stems("allowed permitted forbidden prohibited possible can may 
 _MOST_UNITS = 4  # Of a quotation that are read one by one
 _RESTATED = 0.9  # Of one in the question's own words: 190 of 191 were right
 _EPSILON = 1e-4  # Of a probability, for its log-odds
+# Up to a verb, as in "all rooms except the kitchen are heated", or another clause
 _EXCEPTION = re.compile(
-    r",? (?:except(?:ing)?(?: for)?|apart from|other than|with the exception of|unless)\b"
-    r"(?P<case>[^,.;:()!?]{2,80})",
+    r",? (?:(?:except(?:ing)?(?: for)?|apart from|other than|with the exception of)\b"
+    r"(?P<case>(?:(?! (?:is|are|was|were|do|does|did|has|have|had|can|may|must|will|should|where|"
+    r"who|which|that)\b)[^,.;:()!?]){2,80})|unless\b(?P<clause>[^,.;:()!?]{2,80}))",
     re.IGNORECASE,
 )
+_CASES = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _BEGINS = re.compile(r"\W{0,9}(yes|no)\b", re.IGNORECASE)
 _TURNS = re.compile(r"[,;.–—-] {0,2}(?=(?:but|except|however|though|only)\b)", re.IGNORECASE)
 
@@ -126,19 +129,21 @@ def _verdict(
     Without a network only what is said in the question's own words is a verdict.
     """
     slot = quotes[0].item.slot
+    own = [one for one in quotes if one.item.slot.id == slot.id]
     pieces = [
-        (one.start + unit.start, one.start + unit.end)
-        for one in quotes
-        if one.item.slot.id == slot.id
+        (one.text[unit.start : unit.end], one.start + unit.start, one.start + unit.end)
+        for one in own
         for unit in units(one.text)
     ]
     if len(pieces) > _MOST_UNITS:
-        pieces = [(quotes[0].start, pieces[-1][1])]
+        pieces = [("\n".join(one.text for one in own), own[0].start, own[0].end)]
     found: list[_Verdict] = []
-    for start, end in pieces:
-        text, before = slot.text[start:end], slot.text[:start]
+    for text, start, end in pieces:
+        before = slot.text[:start]
         given = _verdict_of(question, text, slot.title, before, title, judge)
         excepted = _excepted(question, text)
+        if excepted == "":
+            continue
         if excepted is not None:
             # What holds otherwise does not hold in the case that is asked about.
             other = _verdict_of(question, excepted, slot.title, before, title, judge)
@@ -154,16 +159,13 @@ def _surest(question: str, text: str, found: Sequence[_Verdict]) -> _Verdict | N
     best = max(sure, key=lambda one: one.probability, default=None)
     if best is None:
         return None
-    asked = stems(question) - _OF_PERMISSION
-    said = {one: asked & stems(text[one.start : one.end]) for one in sure}
-    if any(one.word != best.word for one in sure):
-        # Where two differ, one that says all of the question that the other says, and more.
-        sure = [
-            one
-            for one in sure
-            if all(other.word == one.word or said[other] < said[one] for other in sure)
-        ]
-        best = max(sure, key=lambda one: one.probability, default=None)
+    differ = [one for one in sure if one.word != best.word]
+    if differ:
+        # "Other animals are not allowed" says nothing of dogs: no word of the question.
+        asked = stems(question) - _OF_PERMISSION
+        about = [one for one in sure if asked & stems(text[one.start : one.end])]
+        words = {one.word for one in about}
+        best = max(about, key=lambda one: one.probability) if len(words) == 1 else None
     return best if best is not None and best.probability >= _GIVEN else None
 
 
@@ -186,14 +188,16 @@ def _excepted(question: str, text: str) -> str | None:
     """A sentence without its exception, where a question is about just that; None elsewhere.
 
     What holds otherwise does not hold then: one may park on Sundays where it is forbidden "except
-    on Sundays".
+    on Sundays". "" where the question may be about it, as it has some of its words.
     """
     found = _EXCEPTION.search(text)
-    if found is None:
+    if found is None or _EXCEPTION.search(question):
         return None
-    case = stems(found["case"])
-    about = bool(case) and case <= stems(question) and _EXCEPTION.search(question) is None
-    return text[: found.start()] + text[found.end() :] if about else None
+    asked = stems(question)
+    cases = [stems(one) for one in _CASES.split(found["case"] or found["clause"])]
+    if any(case and case <= asked for case in cases):
+        return text[: found.start()] + text[found.end() :]
+    return "" if asked & frozenset[str]().union(*cases) else None
 
 
 def _deciding(verdict: _Verdict, quotes: Sequence[Quotation]) -> tuple[Quotation, ...]:
@@ -201,7 +205,12 @@ def _deciding(verdict: _Verdict, quotes: Sequence[Quotation]) -> tuple[Quotation
 
     After a unit with a label the next one may belong to another label.
     """
-    [place, *_] = [n for n, one in enumerate(quotes) if one.start <= verdict.start < one.end]
+    slot = quotes[0].item.slot.id
+    [place, *_] = [
+        n
+        for n, one in enumerate(quotes)
+        if one.item.slot.id == slot and one.start <= verdict.start < one.end
+    ]
     first = quotes[place]
     labelled = LABELLED.match(first.item.slot.text, verdict.start) is not None
     first = first._replace(start=verdict.start, end=verdict.end if labelled else first.end)

@@ -126,7 +126,7 @@ def read_cells(
             or _entry(asked, passages, passages_of)
             or _in_forms(asked, passages)
         )
-        if found and _is_text(found.cell):
+        if found and _is_text(found.cell) and asked.own.isdisjoint(found.cell.named):
             found = None
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None

@@ -109,7 +109,7 @@ _HEADER = re.compile(
     rf"(?P<name>.{{1,80}}?)(?: ?\((?P<round>{_UNIT})\.?\)| ?\[(?P<square>{_UNIT})\.?\]"
     rf"|(?:,| in| -) (?P<plain>{_UNIT})"
     # Other words at its end may be no unit: "Bay m"
-    r"| (?P<code>EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|[€$£%]|kg|km|cm|mm|ml|kWh))"
+    r"|(?<!\bper) (?P<code>EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|[€$£%]|kg|km|cm|mm|ml|kWh))"
 )
 LIMIT_UNIT = rf"(?: ?(?P<unit>square met(?:re|er)s?|{_UNIT}|euros?|dollars?|kilos?)(?!\w))?"
 MEASURED = {names[0]: quantity for quantity, names in word_lists("units.txt")}

@@ -94,6 +94,7 @@ _RELATIVE = re.compile(
     rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
     re.IGNORECASE,
 )
+_OWNING = stems_of("do does is are still owner of own have the now")
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
 
 
@@ -296,7 +297,11 @@ def _with_ground(
     best = told[place := int(np.argmax(reading.relevance))]
     if reading.form == "yes" and _PRESENT.match(question):
         # "Rosa sold the bicycle" ended that she owns one, and says so by no word of the question.
-        ended = any(one.change == "end" and one.changed_by == best.id for one in told)
+        about = stems_of(question) - _OWNING
+        ended = any(
+            one.change == "end" and one.changed_by == best.id and about <= stems_of(one.text)
+            for one in told
+        )
         said = restates(question, best.text, best.subject) if ended else None
         if columns_of(best).relation.ends or (ended and not (said and said.yes)):
             return _of_form("no", reading, place)

@@ -114,6 +114,13 @@ def _identifier() -> Any:
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
+# Between the cells of a row, after the sentences of one: "; Paid: yes"
+_SEPARATORS = re.compile(r"(?:[;,.|]\s+)*")
+
+
+_PLURALS = {"buses": "bus", "gases": "gas"}  # "buse", "gase" for the stemmer
+
+
 class _Stemmer(threading.local):
     """One for each thread: it keeps the word that it works on."""
 
@@ -130,7 +137,7 @@ def uninflected(word: str) -> str:
 
     Source: Porter 2001, "Snowball", the stemmer of English.
     """
-    return str(_STEMMER.of(word))
+    return str(_STEMMER.of(_PLURALS.get(word, word)))
 
 
 def query_terms(text: str) -> list[str]:
@@ -238,7 +245,8 @@ def units(text: str) -> Sequence[Unit]:
             for start, end in pairwise((first, *starts, last + 1)):
                 if WORD.search(line, start, end - 1):
                     # After a sentence in a cell comes "; Paid: yes".
-                    start += len(line[start:end]) - len(line[start:end].lstrip(";,.| "))
+                    between = _SEPARATORS.match(line, start)
+                    start = between.end() if between else start
                     found.append(Unit(span[0] + start, span[0] + end - 1, kind))
     return found
 

@@ -75,7 +75,10 @@ def test_a_later_mail_of_the_thread_counts(tmp_path: Path) -> None:
         engine.ingest(sorted(tmp_path.glob("*.eml")))
         answer = engine.ask("Who is the surveyor?")
         assert answer.shown == "passage"
-        assert answer.answer == "The surveyor is Mr Tolk.\nMr Tolk is ill, Ms Arbel comes in his place."
+        assert (
+            answer.answer
+            == "The surveyor is Mr Tolk.\nMr Tolk is ill, Ms Arbel comes in his place."
+        )
         assert engine.ask("What does the survey cost?").short == "240 euros"
 
 

@@ -203,6 +203,22 @@ _ANSWERS = [
     ("Months", "What is the total of sales between March and May?", "60 EUR"),
     ("Months", "What is the total of sales from June to April?", None),  # of two years?
     ("Ferries", "Which costs more, Torrin or Hebe?", "Hebe"),
+    # A denial of what no column says, or of more than one thing
+    ("Ferries", "Which ferries are not longer than 50 m?", None),
+    ("Ferries", "Which ferries did Ole Wick not captain?", "Torrin, Ulva Queen"),
+    ("Stalls", "Which stalls are not paid and not rented out?", None),
+    ("Loans", "Who has not returned a book?", "Pim Osei, Runa Holt"),
+    ("Loans", "Which books have not yet been returned?", "Knots, Ice"),
+    ("Loans", "Who hasn't returned a book?", "Pim Osei, Runa Holt"),
+    ("Stalls", "Who has not been paid?", "Eva Lie"),  # keepers, not stalls
+    # Sums are of one thing that is named, and of rows in an order.
+    ("Crews", "How many trips did Ada Brook and Pim Osei each make?", None),
+    ("Crews", "How many trips were there before Hebe?", None),
+    ("Crews", "How many trips are shared between Ada Brook and Runa Holt?", None),
+    ("Months", "What is the total of sales in April to June?", "90 EUR"),
+    ("Months", "What is the total of sales in April-June?", None),
+    ("Months", "What is the total of sales from April through June?", "90 EUR"),
+    ("Crews", "How many people could work on the Hebe?", None),
 ]  # fmt: skip
 
 
@@ -241,6 +257,7 @@ def test_what_was_computed_is_said_and_the_rows_are_quoted() -> None:
         ("Height (m)", "3.4 m", ("Height", "3.4 m")),
         ("Sales EUR", "12", ("Sales", "12 EUR")),
         ("Dock m", "12", ("Dock m", "12")),
+        ("Price per kg", "3.10", ("Price per kg", "3.10")),
         ("Height (m)", "unknown", ("Height (m)", "unknown")),
         ("Price (2024)", "12", ("Price (2024)", "12")),
         ("Price (net)", "12", ("Price (net)", "12")),

@@ -70,7 +70,7 @@ const KEYS = {
     });
   },
   "?": () => byId("keys").showModal(),
-  n: () => (location.hash = "#/ask"),
+  n: thread.begin,
   j: () => answer.move(1),
   k: () => answer.move(-1),
   h: answer.toggleFound,

@@ -36,10 +36,21 @@ export function clear() {
   outdated();
 }
 
+function dropAnswers() {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(ANSWER)) sessionStorage.removeItem(key);
+}
+
 /** What was stored has changed: answers that are kept may be out of date, and counts of the store. */
 export function outdated() {
-  for (const key of Object.keys(sessionStorage)) if (key.startsWith(ANSWER)) sessionStorage.removeItem(key);
+  dropAnswers();
   document.dispatchEvent(new Event("stored"));
+}
+
+/** Begins a new conversation, whatever view is shown. */
+export function begin() {
+  current = null;
+  if (location.hash === "#/ask") show(new URLSearchParams());
+  else location.hash = "#/ask";
 }
 
 /** The address of the last turn of the conversation that is shown; null without one. */
@@ -51,7 +62,7 @@ function remember(key, answer) {
   try {
     sessionStorage.setItem(ANSWER + key, JSON.stringify(answer));
   } catch {
-    outdated(); // the tab's room is full
+    dropAnswers(); // the tab's room is full
   }
 }
 
@@ -327,5 +338,5 @@ export function start() {
   byId("question").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
   });
-  byId("new").addEventListener("click", () => (location.hash = "#/ask"));
+  byId("new").addEventListener("click", begin);
 }
