@@ -17,6 +17,7 @@ from memnet.attention.arrays import sigmoid, softmax
 from memnet.reader.checkpoint import NetworkKind
 from memnet.reader.spans import MASKED_LOGIT, Pack, Packer, Passage, best_spans
 from memnet.statements.protocol import Label
+from memnet.text.english import ARTICLES
 from memnet.types import Certainty
 
 AnswerForm = Literal["none", "value", "list", "count", "yes", "no", "conflict"]
@@ -254,15 +255,19 @@ def _pieces(
 
 
 def _items(pack: Pack, tags: NDArray[np.float32], statements: Sequence[Passage]) -> list[Piece]:
-    """Items by their tags, which begin (1) and go on (2), each of whole words."""
+    """Items by their tags, which begin (1) and go on (2), each of whole words, no article alone."""
     found: list[Piece] = []
     before = None  # Statement of the token before, if that one is of an item
+
+    def is_article(one: Piece) -> bool:
+        return statements[one.statement].text[one.start : one.end].casefold() in ARTICLES
+
     for place, tag, scores in zip(pack.offsets, tags.argmax(axis=1).tolist(), tags, strict=False):
         if place is None or not tag:
             before = None
             continue
         statement, start, end = place
-        if tag == 2 and before == statement:
+        if before == statement and (tag == 2 or is_article(found[-1])):
             found[-1] = found[-1]._replace(end=end)
         else:
             found.append(Piece(statement, start, end, float(softmax(scores)[tag])))
