@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -350,6 +351,18 @@ def test_what_is_listed_in_part_says_how_many_more_there_are() -> None:
     found = _read("Which boxes weigh more than 5 kg?", ranked({"Boxes": f"Box | Weight\n{rows}"}))
     assert found.short is not None
     assert found.short.endswith("Box 25 and 5 more")
+
+
+def test_a_row_that_is_cut_is_one(toy_engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "guests.csv"
+    seat = "He likes the window seat and a quiet table. " * 30
+    rows = ["Ann Lee,short,2,yes", f'Bo Rank,"{seat}",3,no', "Cy Orre,none,4,yes", "Di Vik,,5,no"]
+    path.write_text("\n".join(["Guest,Note,Nights,Paid", *rows]), encoding="utf-8")
+    toy_engine.ingest(path)
+    assert len(toy_engine) > 4
+    assert toy_engine.ask("How many guests are there?").short == "4"
+    assert toy_engine.ask("Which guests have not paid?").short == "Bo Rank, Di Vik"
+    assert toy_engine.ask("What is the total of nights?").short == "14"
 
 
 def test_a_spreadsheet_is_compared_as_a_whole(toy_engine: Engine, tmp_path: object) -> None:
