@@ -556,9 +556,11 @@ def rank_evidence(
             slots.setdefault(item.slot.id, item)
             weights[item.slot.id] = max(weight, weights.get(item.slot.id, 0.0))
     unread = min(relevance.values(), default=0.0)
+    # What leads from one part of a question to the next answers none of it.
+    share = 0.0 if resolved else _UNIT_SHARE
 
     def order(slot: int) -> float:
-        return weights[slot] * math.exp(_UNIT_SHARE * relevance.get(slot, unread))
+        return weights[slot] * math.exp(share * relevance.get(slot, unread))
 
     least = _LEAST * max(weights.values(), default=0.0)
     supporting = {item.slot.id for item in support}
