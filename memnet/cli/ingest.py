@@ -168,7 +168,7 @@ def ingest(
         raise click.UsageError("Missing argument 'PATH...'.")
     read_as = "conversation" if conversation else read_as
     reporter = _ProblemReporter()
-    if paths and not any(one == "-" or os.path.lexists(one) for one in paths):
+    if paths and not follow and not any(one == "-" or os.path.lexists(one) for one in paths):
         # A mistyped path makes no empty memory.
         raise InputError(f"{paths[0]}: no such file or folder; check the path")
     messages = {"capacity": capacity, "learn": learn}

@@ -114,6 +114,7 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
     if last is None and not ASKS_EARLIER.search(question.text):
         sources = {(item.slot.source, item.slot.namespace) for item in holding.values()}
         old = {one for one in sources if _is_outdated(question.store, *one)}
+        old |= _replaced(question.store, list(holding.values()))
         outdated = [
             n for n, item in holding.items() if (item.slot.source, item.slot.namespace) in old
         ]
@@ -121,6 +122,23 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
     return Versions(list(holding.values()), others, undecided)
+
+
+def _replaced(store: MemoryStore, items: Sequence[RankedSlot]) -> set[tuple[str, str]]:
+    """Sources of which another one of the same title says that it replaces what was before."""
+    found = {(item.slot.source, item.slot.namespace): item for item in items}
+    versions = {one: _version(store, item) for one, item in found.items()} if len(found) > 1 else {}
+    return {
+        one
+        for one, version in versions.items()
+        for other, later in versions.items()
+        if one != other
+        and later.standing > 0
+        and version.day is not None
+        and later.day is not None
+        and version.day < later.day
+        and _plain_title(found[one]) == _plain_title(found[other]) != ""
+    }
 
 
 def _is_outdated(store: MemoryStore, source: str, namespace: str) -> bool:

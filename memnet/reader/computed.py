@@ -77,6 +77,8 @@ _SEVERAL = re.compile(
     r"except|without|not|no)\b",
     re.IGNORECASE,
 )
+_KIND = re.compile(r"(?:which|what) (\w+)", re.IGNORECASE)
+_TITLED = frozenset(map(stem, ("name", "title")))  # Headers of what rows are called
 _NEGATING = frozenset("not never yet been".split())
 _NUMBERED = frozenset(map(stem, "name no nr number id code".split()))  # They do not say of what
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
@@ -387,13 +389,18 @@ class _Computation:
 
     def _output(self, header: str, column: _Column, degree: _Degree) -> str | None:
         """The header of what is asked for: that of the names of rows, of values, or another."""
-        asked = self.asked
+        asked, table = self.asked, self.table
         self._used |= asked.saying(stems(header))
         wanted = {asked.tokens[n].stem for n in asked.content if n not in self._used}
         for one in self.table.headers:
             if one not in (column.header, header) and wanted & stems(one or "-"):
                 self._used |= asked.saying(stems(one))
                 return one
+        kind = _KIND.match(asked.question)
+        if kind and header == table.key and stem(kind[1].casefold()) not in stems(header or "-"):
+            # "Which book has the most pages?" where the months stand first
+            titles = (one for one in table.headers if stems(one or "-") & _TITLED)
+            header = next((one for one in titles if one != column.header), header)
         value = degree.superlative and max(degree.tokens) + 1 in column.tokens
         if value and _THE_VALUE.match(asked.question):
             return column.header  # "What is the highest price?"

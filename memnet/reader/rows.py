@@ -18,6 +18,7 @@ from memnet.text.relative import WEEKDAYS
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): (?P<value>[^|]{1,79}(?<![.!?,;:]))")
+_BEGINS_WITH_LABEL = re.compile(r"[^\W\d_][^:;|.!?]{0,39}: ")
 _NUMBERED = re.compile(
     r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
     r"(?:(?:no\.?|nr\.?|number|№) ?)?(?P<code>(?!(?:1[5-9]|20)\d\d\b)(?=[^\s,;]{0,20}\d)"
@@ -266,7 +267,10 @@ def forms_of(text: str) -> Iterator[list[Cell]]:
     cells: list[Cell] = []
     offset = start = 0  # The first one belongs to the last cell with a label
     for block in text.split("\n\n"):
-        lines = [] if _SENTENCES.search(block) else block.split("\n")
+        lines = block.split("\n")
+        if _SENTENCES.search(block):  # Text, or a form of which a value is some: "Note: Bring it."
+            labelled = len(lines) > 1 and all(map(_BEGINS_WITH_LABEL.match, lines))
+            lines = [one for one in lines if labelled and _LABEL.fullmatch(one)]
         for line in (one for one in lines if not may_hold_rows(one)):
             found = _LABEL.fullmatch(line)
             own = [Cell(found["label"], found["value"], *found.span("value"))] if found else []

@@ -203,9 +203,19 @@ def _passed_on(asked: re.Match[str], told: Sequence[Told]) -> tuple[AnswerForm, 
 
 
 def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) -> StatementReading:
-    """A reading without another's relative; what "went up from 30 to 35" is 35, and was 30."""
+    """A reading without another's relative; what "went up from 30 to 35" is 35, and was 30.
+
+    Nor does what a statement denies answer: "Edgar doesn't eat fish".
+    """
     if reading.form not in ("value", "list") or not reading.pieces:
         return reading
+    if not DENIED.search(question):
+        reading = reading._replace(
+            pieces=tuple(one for one in reading.pieces if not _is_denied(told[one.statement])),
+            items=tuple(one for one in reading.items if not _is_denied(told[one.statement])),
+        )
+        if not reading.pieces:
+            return _of_none(reading)
     first = reading.pieces[0]
     best = told[first.statement]
     asked, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
@@ -222,6 +232,10 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
     start, end = max(first.start, side[0]), min(first.end, side[1])
     piece = Piece(first.statement, *((start, end) if start < end else side), first.probability)
     return reading._replace(pieces=(piece, *reading.pieces[1:]))
+
+
+def _is_denied(one: Told) -> bool:
+    return not one.polarity and DENIED.search(one.text) is not None
 
 
 def _changed(asked: set[str], told: Sequence[Told], reading: StatementReading) -> StatementReading:

@@ -80,7 +80,9 @@ _NO_PLACE = re.compile(
 # Spaces match only from the start of their run, or a run of n would be read n times.
 _VALUE_END = re.compile(
     r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
-    r"until|when|while|where|who|which)\b|\s*+\()|[,;:.!?](?=\s|$)",
+    r"until|when|while|where|who|which)\b|\s*+\()|[,;:!?](?=\s|$)|"
+    # "Dr. Halloran" goes on.
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)(?<!\bRev)(?<!\bProf)\.(?=\s|$)",
     re.IGNORECASE,
 )
 _DATE = re.compile(

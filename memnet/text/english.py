@@ -118,7 +118,14 @@ def _identifier() -> Any:
 _SEPARATORS = re.compile(r"(?:[;,.|]\s+)*")
 
 
-_PLURALS = {"buses": "bus", "gases": "gas"}  # "buse", "gase" for the stemmer
+# What the stemmer does not know, but for forms that are nouns, too: "saw", "rose"
+_IRREGULAR = {
+    "buses": "bus", "gases": "gas", "paid": "pay", "sold": "sell", "bought": "buy", "sent": "send",
+    "made": "make", "gave": "give", "given": "give", "wrote": "write", "written": "write",
+    "took": "take", "taken": "take", "brought": "bring", "built": "build", "kept": "keep",
+    "lost": "lose", "met": "meet", "began": "begin", "begun": "begin", "chose": "choose",
+    "chosen": "choose", "drove": "drive", "driven": "drive", "taught": "teach", "spent": "spend",
+}  # fmt: skip
 
 
 class _Stemmer(threading.local):
@@ -137,7 +144,7 @@ def uninflected(word: str) -> str:
 
     Source: Porter 2001, "Snowball", the stemmer of English.
     """
-    return str(_STEMMER.of(_PLURALS.get(word, word)))
+    return str(_STEMMER.of(_IRREGULAR.get(word, word)))
 
 
 def query_terms(text: str) -> list[str]:

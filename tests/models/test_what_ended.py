@@ -140,7 +140,7 @@ def test_a_part_that_is_given_away_leaves_the_rest(memory: Engine) -> None:
     assert "part" in decision.reason
     held, _ = memory.history()
     assert held.valid_until is None
-    pets = memory.ask("Which pets does Mia have?").answer or ""
+    pets = memory.ask("Which pets does Mia have?").short or ""
     assert ("cat" in pets, "dog" in pets) == (True, False)
 
 
