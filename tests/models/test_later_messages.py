@@ -103,3 +103,17 @@ def test_a_document_that_is_no_longer_valid_gives_no_answer(tmp_path: Path) -> N
         only = engine.ask("What does a crane hour cost?")
         assert only.shown != "answer"
         assert only.answer is None or "45 euros" in only.answer
+
+
+def test_what_a_later_version_replaces_gives_no_verdict(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        old = "Loft rules, 2021\n\nDrying nets in the loft is forbidden. Keys hang at the stairs."
+        new = (
+            "Loft rules, 2025\n\nThese rules replace those of 2021. The loft is open from 7:00. "
+            "Drying nets in the loft is allowed."
+        )
+        engine.ingest(
+            Document(id=f"loft-rules-{year}", title=f"Loft rules {year}", text=text)
+            for year, text in ((2021, old), (2025, new))
+        )
+        assert engine.ask("Is drying nets in the loft allowed?").short == "yes"

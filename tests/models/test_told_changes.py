@@ -51,6 +51,9 @@ def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, s
          "Monday, 9 March 2026"),
         (["We bought the mill six years ago."], "In which year did we buy the mill?", "2020"),
         (["Lately my favourite dance is polka."], "What is Nell's favourite dance?", None),
+        (["Our vet is Dr. Holm.", "Our vet is now Dr. Brelle."], "Who is our vet?", "Dr. Brelle"),
+        (["Nell speaks Finnish.", "Nell doesn't eat eel."], "What does Nell eat?", None),
+        (["Nell doesn't eat eel."], "What does Nell not eat?", "eel"),
     ],
 )  # fmt: skip
 def test_the_last_of_the_same_holds(

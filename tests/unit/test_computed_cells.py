@@ -69,6 +69,10 @@ _TABLES["Crews"] = """Name | Boat | Trips
 Ada Brook | Hebe | 7
 Pim Osei | Torrin | 12
 Runa Holt | Hebe | 9"""
+_TABLES["Books to read"] = """Month | Title | Pages
+January | Stoner | 304
+March | Milkman | 352
+April | Gilead | 247"""
 _TABLES["Loans"] = """Member | Book | Borrowed | Returned | Fine
 Ada Brook | Salt | May | yes |
 Pim Osei | Knots | May | no |
@@ -204,6 +208,10 @@ _ANSWERS = [
     ("Months", "What is the total of sales between March and May?", "60 EUR"),
     ("Months", "What is the total of sales from June to April?", None),  # of two years?
     ("Ferries", "Which costs more, Torrin or Hebe?", "Hebe"),
+    # The first column holds no books.
+    ("Books to read", "Which book has the most pages?", "Milkman"),
+    ("Books to read", "Which month has the most pages?", "March"),
+    ("Books to read", "Which boat has the most pages?", None),
     # A denial of what no column says, or of more than one thing
     ("Ferries", "Which ferries are not longer than 50 m?", None),
     ("Ferries", "Which ferries did Ole Wick not captain?", "Torrin, Ulva Queen"),

@@ -111,6 +111,17 @@ def test_denied_spans_are_dropped(texts: list[str], question: str, kept: list[st
     assert share == pytest.approx(len(left) / len(spans))
 
 
+def test_what_the_sentence_of_an_answer_denies_costs_it_nothing() -> None:
+    old, new = "Supper starts at 18:00.", "Supper starts at 19:00, not 18:00."
+    passages = ranked({"first": old, "later": new})
+    spans = [
+        slot_candidate(item.slot, item.slot.text.index(time), item.slot.text.index(time) + 5, score)
+        for item, time, score in zip(passages, ("18:00", "19:00"), (0.6, 0.3), strict=True)
+    ]
+    left, share = drop_denied("When does supper start?", spans, passages)
+    assert ([one.text for one in left], share) == (["19:00"], 1.0)
+
+
 def test_a_span_that_says_the_denial_itself_stays() -> None:
     passages = ranked({"Lamp codes": "A red lamp means that entry is refused. Entry is not free."})
     slot = passages[0].slot

@@ -483,3 +483,32 @@ def test_what_is_read_in_a_row_is_shared_out_over_its_cells() -> None:
     # By the characters of the span that lie in each cell: "Hallam" and "U5" of "Hallam; Room: U5"
     assert read.cells[2] == pytest.approx(0.9 * 6 / 16)
     assert read.cells[3] == pytest.approx(0.9 * 2 / 16)
+
+
+_EVENTS = """Regatta
+
+Begins: 7 June 2025, 09:30
+Ends: 7 June 2025, 12:00
+Place: Brelle Pond
+
+Board meeting
+
+Begins: 12 June 2025, 19:00
+Ends: 12 June 2025, 20:30
+Place: Boathouse, upstairs
+Description: Bring the accounts."""
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("When is the board meeting?", "12 June 2025, 19:00"),
+        ("When does the regatta end?", "7 June 2025, 12:00"),
+        ("Where is the board meeting?", "Boathouse, upstairs"),
+        ("Where is the regatta?", "Brelle Pond"),
+        ("When is the concert?", None),
+    ],
+)
+def test_when_and_where_an_event_is(question: str, short: str | None) -> None:
+    found = _read(question, {"cal": _EVENTS})
+    assert found.short == short

@@ -117,7 +117,8 @@ def drop_denied(
 ) -> tuple[list[Candidate], float]:
     """Spans that are not denied, and their share of the probability of all but some.
 
-    What is denied in the sentence of one that is not speaks for that one: "Not Ann but Bo".
+    What is denied in the sentence of one that is not speaks for that one, wherever else it is said:
+    "Not Ann but Bo".
 
     A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
     clause elsewhere denies it and its sentence shares at least those stems with the question that
@@ -133,13 +134,16 @@ def drop_denied(
     def shared_with(context: str) -> frozenset[str]:
         return asked & stems(context, _STEM_LETTERS)
 
-    kept = [one for one in candidates if not _denied(one, shared_with, items, denials)]
+    by = [_denial_of(one, shared_with, items, denials) for one in candidates]
+    kept = [one for one, denial in zip(candidates, by, strict=True) if denial is None]
     best = max((one.score for one in candidates), default=0.0)
     likely = (one for one in kept if one.score >= _LEAST_KEPT * best)
     said = {place for one in likely for place in _places(one, items)}
-    own = {id(one) for one in kept}
     total = sum(
-        one.score for one in candidates if id(one) in own or said.isdisjoint(_places(one, items))
+        one.score
+        for one, denial in zip(candidates, by, strict=True)
+        if denial is None
+        or (said.isdisjoint(_places(one, items)) and (denial.slot.id, *denial.sentence) not in said)
     )
     return kept, sum(one.score for one in kept) / total if total else 1.0
 
@@ -181,17 +185,17 @@ def _denials(question: str, items: Iterable[RankedSlot]) -> Iterator[_Denial]:
                     )
 
 
-def _denied(
+def _denial_of(
     span: Candidate,
     shared_with: Callable[[str], frozenset[str]],
     items: Mapping[int, RankedSlot],
     denials: Sequence[_Denial],
-) -> bool:
-    """Whether any clause denies a span; ``shared_with`` gives a text's stems of the question."""
+) -> _Denial | None:
+    """What denies a span, if anything; ``shared_with`` gives a text's stems of the question."""
     if span.evidence is None or span.start is None or span.end is None:
-        return False
+        return None
     if _NEVER.search(span.text):  # "Nobody", or "access is denied": it says itself what it denies
-        return False
+        return None
     item = items[span.evidence]
     slot, start, end = item.slot, span.start - item.slot.start, span.end - item.slot.start
     inside = overlapping(item.sentence_spans, start, end)
@@ -201,13 +205,13 @@ def _denied(
     for one in denials:
         if one.slot.id == slot.id and overlapping([one.sentence], start, end):
             if overlapping([one.clause], start, end):
-                return True
+                return one
             continue
         if _COREFERENT in one.text and one.slot.source == slot.source and one.predicate:
-            return True
+            return one
         if (one.whole or _contains(one.text, answer)) and shared <= one.shared:
-            return True
-    return False
+            return one
+    return None
 
 
 def _contains(text: str, answer: str) -> bool:
