@@ -29,6 +29,9 @@ _LIST = re.compile(
     r" (?P<counted>(?!(?:does|has|was|this)\b)\w{2,30}s)\b(?= )",
     re.IGNORECASE,
 )
+_ONE = re.compile(  # "Which book has no rating?"
+    r"(?:which|what) (?P<counted>\w{2,30}) (?:has|is|was|did|does)\b", re.IGNORECASE
+)
 _MANY_OF = re.compile(
     r"\bhow many of (?:all )?(?:the|our|my|your|these|those)(?: \w{2,30})?? "
     r"(?P<counted>\w{2,30}s)\b",
@@ -79,6 +82,7 @@ _SEVERAL = re.compile(
 )
 _KIND = re.compile(r"(?:which|what) (\w+)", re.IGNORECASE)
 _TITLED = frozenset(map(stem, ("name", "title")))  # Headers of what rows are called
+_QUANTITIES = stems("pieces quantity qty number amount count units ordered")
 _NEGATING = frozenset("not never yet been".split())
 _NUMBERED = frozenset(map(stem, "name no nr number id code".split()))  # They do not say of what
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
@@ -205,8 +209,9 @@ class _Asked:
         # "Who has not paid?", "Who has no room?", "Who has fewer than 10 shifts?"
         chosen = denied is not None or limit is not None or _HAS_NO.search(question) is not None
         self.who = chosen and _WHO.match(question) is not None
-        self.lists = self.who or _LIST.match(question) is not None
-        counted = _LIST.match(question) or _MANY_OF.search(question) or HOW_MANY.search(question)
+        listed = _LIST.match(question) or (_ONE.match(question) if chosen else None)
+        self.lists = self.who or listed is not None
+        counted = listed or _MANY_OF.search(question) or HOW_MANY.search(question)
         self.counted = stem((counted["counted"] or "").casefold()) if counted else ""
 
     def _degrees(self) -> Iterator[_Degree]:
@@ -478,12 +483,16 @@ class _Computation:
         """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
         key = next(filter(self._names_rows, table.headers), table.key)
+        titles = (one for one in table.headers if stems(one or "-") & _TITLED)
+        if asked.counted in table.titles and asked.counted not in stems(key or "-"):
+            key = next(titles, key)  # "Which book has no rating?" of a list of books
         if asked.who:
             people = (one for one in table.headers if _OF_PEOPLE.search(one))
             key = next((one for one in people if one not in table.measured), "")
         meant = stems(key or "-")
-        if meant & _NUMBERED:  # of what, the title says
-            meant |= table.titles
+        texts = list(table.texts.get(key, {}).values())
+        if meant & (_NUMBERED | _TITLED) or len(set(texts)) < len(table.rows):
+            meant |= table.titles  # They say of what.
         if key and _OF_PEOPLE.search(key):
             meant |= _PEOPLE
             self._used |= asked.saying(stems("work"))  # "How many people work here?"
@@ -612,6 +621,12 @@ class _Computation:
         if len(table.counted) < len(table.rows):
             return None  # a row says its sum
         self._sums = True
+        if column is None and self.asked.counted:  # "How many croissants were ordered in all?"
+            amounts = [one for one in table.measured if stems(one) & _QUANTITIES]
+            called = any(
+                cell.value == {self.asked.counted} for row in table.rows for cell in row.values()
+            )
+            column = _Column(amounts[0], frozenset()) if called and len(amounts) == 1 else None
         own = fold is None or fold[0].casefold() in _IMPLIED
         if column is None and (
             own or self.asked.saying(stems(table.key or "-"))

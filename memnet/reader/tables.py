@@ -204,11 +204,27 @@ def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
         known |= stems(row.item.slot.title) | _ASKING
         if asked.own <= known and (same or held.value.isdisjoint(value)):
             found.append((same, by[0] is row.cells[0], by[0].text, row, held))
+    ticked = list(_ticked(asked, named))
+    if len({same for same, *_ in ticked}) == 1:
+        found += ticked
     if not found or _OPEN.search(asked.question):
         return None
     same, _, text, row, cell = max(found, key=lambda one: one[:2])
     said = f"{text}: {' '.join(with_unit(cell.header, cell.text))}"
     return Computed("yes" if same else "no", said, (row,), None, 1.0)
+
+
+def _ticked(
+    asked: Asked, named: Sequence[tuple[Row, list[Cell]]]
+) -> Iterator[tuple[bool, bool, str, Row, Cell]]:
+    """What a column of yes and no says of the rows that are named: "Has Ann paid?"."""
+    for row, cells in named:
+        known = stems(row.item.slot.title).union(*(one.named | one.value for one in cells))
+        for cell in row.cells:
+            header, said = stems(cell.header or "-"), cell.text.casefold()
+            about = bool(header & asked.own) and asked.own <= known | header | _ASKING
+            if said in ("yes", "no") and about:
+                yield said == "yes", True, cells[0].text, row, cell
 
 
 def _computed(

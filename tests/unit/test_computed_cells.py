@@ -69,10 +69,15 @@ _TABLES["Crews"] = """Name | Boat | Trips
 Ada Brook | Hebe | 7
 Pim Osei | Torrin | 12
 Runa Holt | Hebe | 9"""
-_TABLES["Books to read"] = """Month | Title | Pages
-January | Stoner | 304
-March | Milkman | 352
-April | Gilead | 247"""
+_TABLES["Books to read"] = """Month | Title | Pages | Chosen by | Rating
+January | Stoner | 304 | Hetty | 4.7
+March | Milkman | 352 | Donna | 3.2
+April | Gilead | 247 | Hetty | """
+_TABLES["Orders"] = """Customer | Product | Pieces | Price | Paid
+Cafe Lind | croissant | 40 | 48.00 | yes
+Hotel Post | croissant | 80 | 96.00 | no
+Mrs Amsel | plum cake | 1 | 22.50 | yes
+Cafe Lind | rye loaf | 6 | 24.00 | no"""
 _TABLES["Loans"] = """Member | Book | Borrowed | Returned | Fine
 Ada Brook | Salt | May | yes |
 Pim Osei | Knots | May | no |
@@ -212,6 +217,12 @@ _ANSWERS = [
     ("Books to read", "Which book has the most pages?", "Milkman"),
     ("Books to read", "Which month has the most pages?", "March"),
     ("Books to read", "Which boat has the most pages?", None),
+    ("Books to read", "Which book has no rating?", "Gilead"),
+    ("Books to read", "How many books did Hetty choose?", "2"),
+    ("Orders", "How many croissants were ordered altogether?", "120"),
+    ("Orders", "How many orders have not been paid?", "2"),
+    ("Orders", "Did Hotel Post pay?", "no"),
+    ("Orders", "Did Hotel Post pay for the tent?", None),
     # A denial of what no column says, or of more than one thing
     ("Ferries", "Which ferries are not longer than 50 m?", None),
     ("Ferries", "Which ferries did Ole Wick not captain?", "Torrin, Ulva Queen"),
@@ -331,6 +342,11 @@ def test_value_of_a_cell(text: str, amount: str | None, unit: str) -> None:
 )  # fmt: skip
 def test_a_column_shows_what_stands_before_decimals(texts: list[str], point: str | None) -> None:
     assert decimal_point(texts) == point
+
+
+def test_a_name_of_two_rows_that_differ_gets_no_verdict() -> None:
+    assert _read("Did Cafe Lind pay?", _in_lines("Orders", _TABLES["Orders"])).short is None
+    assert _read("Did Mrs Amsel pay?", _in_lines("Orders", _TABLES["Orders"])).short == "yes"
 
 
 def test_tables_of_two_sections_are_two() -> None:
