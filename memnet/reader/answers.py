@@ -176,7 +176,7 @@ def predict_spans(
         )
     if kind in _QUOTED:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
-    if kind == "steps" and sum(len(units(one.text)) for one in quotes) > 1:
+    if kind in ("steps", "list") and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
     if last is not None and further is not None and support[:1] and support[0] in others:
         # It answers the last part, whose words and passages are its own.

@@ -94,6 +94,7 @@ _RELATIVE = re.compile(
     rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
 
@@ -211,8 +212,8 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
         return reading
     if not DENIED.search(question):
         reading = reading._replace(
-            pieces=tuple(one for one in reading.pieces if not _is_denied(told[one.statement])),
-            items=tuple(one for one in reading.items if not _is_denied(told[one.statement])),
+            pieces=tuple(one for one in reading.pieces if not _is_denied(one, told)),
+            items=tuple(one for one in reading.items if not _is_denied(one, told)),
         )
         if not reading.pieces:
             return _of_none(reading)
@@ -234,8 +235,11 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
     return reading._replace(pieces=(piece, *reading.pieces[1:]))
 
 
-def _is_denied(one: Told) -> bool:
-    return not one.polarity and DENIED.search(one.text) is not None
+def _is_denied(piece: Piece, told: Sequence[Told]) -> bool:
+    """Whether the clause of a piece denies it: "I don't drink coffee any more, only tea"."""
+    one = told[piece.statement]
+    clause = _CLAUSE.split(one.text[: piece.start])[-1] + one.text[piece.start : piece.end]
+    return not one.polarity and DENIED.search(clause) is not None
 
 
 def _changed(asked: set[str], told: Sequence[Told], reading: StatementReading) -> StatementReading:

@@ -54,6 +54,7 @@ def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, s
         (["Our vet is Dr. Holm.", "Our vet is now Dr. Brelle."], "Who is our vet?", "Dr. Brelle"),
         (["Nell speaks Finnish.", "Nell doesn't eat eel."], "What does Nell eat?", None),
         (["Nell doesn't eat eel."], "What does Nell not eat?", "eel"),
+        (["Nell no longer drinks rum, only cider."], "What does Nell drink now?", "cider"),
     ],
 )  # fmt: skip
 def test_the_last_of_the_same_holds(
