@@ -38,6 +38,7 @@ from memnet.reader.rivals import weigh_rivals
 from memnet.reader.sequences import whole_enumeration
 from memnet.reader.spans import Passage, Reader, Reading, ReadUnit, Span, answered_by
 from memnet.reader.values import is_other_quantity
+from memnet.runtime.device import in_background
 from memnet.text.english import is_foreign, units
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
@@ -355,10 +356,13 @@ def _judged(
         return candidates, {}
     weighed: list[Candidate] = []
     stated: dict[str, float] = {}
+    readings = []
     for one, item, start, end in likely:
         quoted = quote_around(item, start - item.slot.start, end - item.slot.start)
         said = Passage(item.slot.title, "\n".join(piece.text for piece in quoted))
-        stated[one.text] = judge.read(answered_by(question, one.text), [said]).answerable
+        readings.append(in_background(judge.read, answered_by(question, one.text), [said]))
+    for (one, *_), reading in zip(likely, readings, strict=True):
+        stated[one.text] = reading.result().answerable
         odds = math.exp(log_odds(stated[one.text], _EPSILON))
         weighed.append(one.model_copy(update={"score": one.score * odds}))
     total = sum(one.score for one in weighed)

@@ -13,6 +13,7 @@ from memnet.reader.rows import stems
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
 from memnet.reader.values import is_other_quantity
+from memnet.runtime.device import in_background
 from memnet.storage.values import Encode
 from memnet.text.english import LABELLED, units
 from memnet.text.relative import times_in
@@ -93,13 +94,13 @@ def read_alone(
     heading = _heading(before)
     title = f"{first.title} > {heading}" if heading.endswith("?") else first.title
     passage = Passage(title, quoted)
-    reading = reader.read(question, [passage])
-    prediction = _with_signals(prediction, support=reading.answerable)
+    reading = in_background(reader.read, question, [passage])
     judge = verdicts()
     if judge is not None and judge is not reader and signals.stated is None:
         short = prediction.short if prediction.kind == "value" else None
         stated = judge.read(answered_by(question, short), [passage]).answerable
         prediction = _with_signals(prediction, stated=stated)
+    prediction = _with_signals(prediction, support=reading.result().answerable)
     if prediction.kind not in ("yes", "no") and not asks_whether(question):
         return prediction
     found = _verdict(question, prediction.quotes, title, judge)
