@@ -162,6 +162,7 @@ def ingest(
       memnet ingest notes/ --exclude drafts/ --watch
       memnet ingest --finish
     """
+    from memnet.ingest.inputs import NOT_FOUND
     from memnet.ingest.selection import ReadOptions
 
     if not paths and not finish:
@@ -170,7 +171,7 @@ def ingest(
     reporter = _ProblemReporter()
     if paths and not follow and not any(one == "-" or os.path.lexists(one) for one in paths):
         # A mistyped path makes no empty memory.
-        raise InputError(f"{paths[0]}: no such file or folder; check the path")
+        raise InputError(f"{paths[0]}: {NOT_FOUND}")
     messages = {"capacity": capacity, "learn": learn}
     with options.open_engine(create=bool(paths), messages=messages, **opening) as engine:
         given: dict[str, Any] = {

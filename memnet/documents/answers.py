@@ -380,8 +380,9 @@ class TextAnswers:
             prediction = _with_other_version(prediction, versions, look_at)
         if prediction.quotes and not prediction.abstained:
             later = later_messages(question, prediction.quotes[0].item.slot, read)
-            own = [item for item in later if item.slot.id in places][:_MOST_LATER]
-            prediction = _by_later(text, prediction, own, later, look_at)
+            if later:
+                own = [item for item in later if item.slot.id in places][:_MOST_LATER]
+                prediction = _by_later(text, prediction, own, later, look_at)
         return prediction
 
 

@@ -1,15 +1,15 @@
 """Versions of one document: which of them holds at the time that a question asks about."""
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from memnet.documents.question import Question
 from memnet.reader.passages import RankedSlot
-from memnet.storage import MemoryStore
 from memnet.text.dates import MONTH, day_name, days_in, local_time, month_of
 from memnet.text.english import ASKS_EARLIER
 from memnet.text.names import normalise, stems
@@ -58,6 +58,9 @@ _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
 
 
+_Source: TypeAlias = tuple[str, str]  # Id and namespace
+
+
 class _Version(NamedTuple):
     """Which version of a document a passage is of; None and 0 where nothing says so."""
 
@@ -93,8 +96,12 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
     others: list[RankedSlot] = []
     undecided: list[list[RankedSlot]] = []
     last = _asked_day(question)
+    heads = {
+        one: question.store.sources.head(*one, _HEAD)
+        for one in {_source(item) for item in passages}
+    }
     for group in _groups(question, passages):
-        versions = [_version(question.store, passages[index]) for index in group]
+        versions = [_version(passages[index], heads) for index in group]
         highest = max(passages[index].attention for index in group)
         chosen = _chosen(question.text, last, versions)
         for index, version in zip(group, versions, strict=True):
@@ -112,40 +119,38 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
         if chosen is None:
             undecided.append([holding[index] for index in group])
     if last is None and not ASKS_EARLIER.search(question.text):
-        sources = {(item.slot.source, item.slot.namespace) for item in holding.values()}
-        old = {one for one in sources if _is_outdated(question.store, *one)}
-        old |= _replaced(question.store, list(holding.values()))
-        outdated = [
-            n for n, item in holding.items() if (item.slot.source, item.slot.namespace) in old
-        ]
+        old = {one for one, head in heads.items() if _is_outdated(head)}
+        old |= _replaced(list(holding.values()), heads)
+        outdated = [n for n, item in holding.items() if _source(item) in old]
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
     return Versions(list(holding.values()), others, undecided)
 
 
-def _replaced(store: MemoryStore, items: Sequence[RankedSlot]) -> set[tuple[str, str]]:
+def _source(item: RankedSlot) -> _Source:
+    return item.slot.source, item.slot.namespace
+
+
+def _replaced(items: Sequence[RankedSlot], heads: Mapping[_Source, str]) -> set[_Source]:
     """Sources of which another one of the same title says that it replaces what was before."""
-    found = {(item.slot.source, item.slot.namespace): item for item in items}
-    versions = {one: _version(store, item) for one, item in found.items()} if len(found) > 1 else {}
-    return {
-        one
-        for one, version in versions.items()
-        for other, later in versions.items()
-        if one != other
-        and later.standing > 0
-        and version.day is not None
-        and later.day is not None
-        and version.day < later.day
-        and _plain_title(found[one]) == _plain_title(found[other]) != ""
-    }
+    titled: defaultdict[str, dict[_Source, RankedSlot]] = defaultdict(dict)
+    for item in items:
+        titled[_plain_title(item)][_source(item)] = item
+    old: set[_Source] = set()
+    for title, found in titled.items():
+        if not title or len(found) < 2:
+            continue
+        versions = {one: _version(item, heads) for one, item in found.items()}
+        days = [one.day for one in versions.values() if one.standing > 0 and one.day]
+        newest = max(days, default=None)
+        old |= {one for one, each in versions.items() if newest and each.day and each.day < newest}
+    return old
 
 
-def _is_outdated(store: MemoryStore, source: str, namespace: str) -> bool:
+def _is_outdated(head: str) -> bool:
     """Whether a document says on its first lines that it is no longer valid, or a draft."""
-    stored = store.sources.get(source, namespace)
-    first = [] if stored is None else stored[1][:_FIRST_LINES].splitlines()[:2]
-    return any(map(_SAYS_IT_IS_OUT_OF_DATE.match, first))
+    return any(map(_SAYS_IT_IS_OUT_OF_DATE.match, head[:_FIRST_LINES].splitlines()[:2]))
 
 
 def _groups(question: Question, passages: Sequence[RankedSlot]) -> list[list[int]]:
@@ -189,11 +194,10 @@ def _plain_title(item: RankedSlot) -> str:
     return " ".join(word for word in normalise(title).split() if not word.isdigit())
 
 
-def _version(store: MemoryStore, item: RankedSlot) -> _Version:
+def _version(item: RankedSlot, heads: Mapping[_Source, str]) -> _Version:
     """The version of the document that a passage is of: by what it says, its title and its name."""
     slot = item.slot
-    stored = store.sources.get(slot.source, slot.namespace)
-    head = slot.text if stored is None else f"{stored[1][:_HEAD]}\n{slot.text}"
+    head = "\n".join(filter(None, (heads[_source(item)], slot.text)))
     name = f"{slot.title} {PurePath(slot.source).stem}".replace("_", " ")
     metadata = {key.lower().replace(" ", "_"): str(slot.metadata[key]) for key in slot.metadata}
     said = [found["when"] for found in _SINCE.finditer(head)]

@@ -53,6 +53,7 @@ _MAX_DEPTH = 50  # of lists and objects in metadata
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Message, Fact, FolderChanges)
+NOT_FOUND = "no such file or folder; check the path"
 
 
 class OriginComplete(NamedTuple):
@@ -140,7 +141,7 @@ class InputReader:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
             check_text(str(path), "the path", self._limits.name)
         except (FileNotFoundError, NotADirectoryError, ValueError):
-            yield Problem(str(path), "no such file or folder; check the path")
+            yield Problem(str(path), NOT_FOUND)
         except OSError as error:
             yield Problem(str(path), f"can't be read ({error.strerror}); check path and rights")
         except InputError as error:

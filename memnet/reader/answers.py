@@ -209,29 +209,28 @@ def predict_spans(
 
 def _stands_in(candidate: Candidate, quotes: Sequence[Quotation]) -> bool:
     """Whether a short answer is a part of what is shown, and likely enough to be shown alone."""
-    if candidate.start is None or candidate.end is None or candidate.score < _MIN_SHORT:
-        return False
-    start, end = candidate.start, candidate.end
-    return any(
-        one.item.slot.id == candidate.evidence
-        and one.item.slot.start + one.start <= start
-        and end <= one.item.slot.start + one.end
-        for one in quotes
-    )
+    return candidate.score >= _MIN_SHORT and _place_in(candidate, quotes) is not None
+
+
+def _place_in(candidate: Candidate, quotes: Sequence[Quotation]) -> tuple[str, int, int] | None:
+    """The text of the quotation that a candidate stands in, and its span there; None outside."""
+    if candidate.start is None or candidate.end is None:
+        return None
+    for one in quotes:
+        first = one.item.slot.start + one.start
+        start, end = candidate.start - first, candidate.end - first
+        if one.item.slot.id == candidate.evidence and start >= 0 and end <= one.end - one.start:
+            return one.text, start, end
+    return None
 
 
 def _short(question: str, candidate: Candidate, quotes: Sequence[Quotation]) -> str:
     """A short answer, with the rest of its enumeration where several are asked for."""
-    for one in quotes:
-        slot, own = one.item.slot, one.item.slot.start
-        if candidate.start is None or candidate.end is None or slot.id != candidate.evidence:
-            continue
-        start, end = candidate.start - own, candidate.end - own
-        if one.start <= start and end <= one.end:
-            place = start - one.start, end - one.start
-            first, last = whole_enumeration(question, one.text, *place)
-            return one.text[first:last]
-    return candidate.text
+    place = _place_in(candidate, quotes)
+    if place is None:
+        return candidate.text
+    first, last = whole_enumeration(question, *place)
+    return place[0][first:last]
 
 
 def _kind(

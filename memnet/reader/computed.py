@@ -248,7 +248,7 @@ class _Computation:
         self.asked = asked
         self.table = table
         self._used = set[int]()  # Tokens that are explained
-        self._sums = False
+        self._sums = False  # Whether a sum or mean is calculated
         self._negated = False  # Whether what the question denies was taken into account
         self._cells = set[tuple[str, str]]()  # That the question names
         self._empty = 0  # Cells that say neither yes nor no
@@ -259,10 +259,7 @@ class _Computation:
         if asked.limit is None and asked.degree is None and asked.fold:
             return self._folded()
         if (asked.counted or asked.who) and not (asked.degree and asked.degree.superlative):
-            selected = self._selected()
-            if selected is None:
-                self._used.clear()
-                selected = self._folded()
+            selected = self._selected() or _Computation(asked, self.table)._folded()
             if selected or not asked.lists:  # "Which costs more, ...?"
                 return selected
         return None if asked.degree is None else self._compared(asked.degree)
@@ -394,7 +391,7 @@ class _Computation:
 
     def _output(self, header: str, column: _Column, degree: _Degree) -> str | None:
         """The header of what is asked for: that of the names of rows, of values, or another."""
-        asked, table = self.asked, self.table
+        asked = self.asked
         self._used |= asked.saying(stems(header))
         wanted = {asked.tokens[n].stem for n in asked.content if n not in self._used}
         for one in self.table.headers:
@@ -402,14 +399,21 @@ class _Computation:
                 self._used |= asked.saying(stems(one))
                 return one
         kind = _KIND.match(asked.question)
-        if kind and header == table.key and stem(kind[1].casefold()) not in stems(header or "-"):
+        if (
+            kind
+            and header == self.table.key
+            and stem(kind[1].casefold()) not in stems(header or "-")
+        ):
             # "Which book has the most pages?" where the months stand first
-            titles = (one for one in table.headers if stems(one or "-") & _TITLED)
-            header = next((one for one in titles if one != column.header), header)
+            header = next((one for one in self._titles() if one != column.header), header)
         value = degree.superlative and max(degree.tokens) + 1 in column.tokens
         if value and _THE_VALUE.match(asked.question):
             return column.header  # "What is the highest price?"
         return None if _HOW.match(asked.question) else header
+
+    def _titles(self) -> Iterator[str]:
+        """The headers of what rows are called."""
+        return (one for one in self.table.headers if stems(one or "-") & _TITLED)
 
     def _filtered(self, without: Collection[str]) -> list[int]:
         """The rows with the cells that the question says whole, of each column that it says one of.
@@ -459,15 +463,12 @@ class _Computation:
         None where that is not clear: rows in no order, or several of one name.
         """
         tokens, places = self.asked.tokens, sorted({min(own) for own in named.values()})
-        pairs = list(pairwise(places))
-        linked = [
-            (first, last)
-            for first, last in pairs
-            if tokens[last - 1].word in _TO
+        if not any(
+            tokens[last - 1].word in _TO
             or (tokens[last - 1].word == "and" and tokens[first - 1].word == "between" and first)
             or last == first + 1  # "May-July"
-        ]
-        if not linked:
+            for first, last in pairwise(places)
+        ):
             return range(0)
         rows = sorted(named, key=lambda row: min(named[row]))
         cells = [self.table.rows[row][header].value for row in rows]
@@ -483,9 +484,8 @@ class _Computation:
         """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
         key = next(filter(self._names_rows, table.headers), table.key)
-        titles = (one for one in table.headers if stems(one or "-") & _TITLED)
         if asked.counted in table.titles and asked.counted not in stems(key or "-"):
-            key = next(titles, key)  # "Which book has no rating?" of a list of books
+            key = next(self._titles(), key)  # "Which book has no rating?" of a list of books
         if asked.who:
             people = (one for one in table.headers if _OF_PEOPLE.search(one))
             key = next((one for one in people if one not in table.measured), "")

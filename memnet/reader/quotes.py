@@ -257,13 +257,12 @@ def quote_around(
         return (Quotation(item, start, end, 0.0),)
     first, last = own[inside[0]].unit.start, own[inside[-1]].unit.end
     if last - first > _MAX_OTHERWISE or len(inside) > 1 or not attended:
-        row = first if own[inside[0]].unit.kind == "row" else None
-        first, last = _cut(item.slot.text, (first, last), (start, end), _MAX_OTHERWISE)
-        weight = sum(own[n].weight for n in inside)
-        name = item.slot.text.find("; ", row, first) if row is not None and row < first else -1
+        unit, text = own[inside[0]].unit, item.slot.text
+        first, last = _cut(text, (first, last), (start, end), _MAX_OTHERWISE)
+        shown = Quotation(item, first, last, sum(own[n].weight for n in inside))
         # The first cell of a row that is cut says what it is about.
-        named = (Quotation(item, row, name, 0.0),) if row is not None and name > row else ()
-        return (*named, Quotation(item, first, last, weight))
+        name = text.find("; ", unit.start, first) if unit.kind == "row" else -1
+        return (Quotation(item, unit.start, name, 0.0), shown) if name > unit.start else (shown,)
     return _pieces("value", own, inside[0], item)
 
 

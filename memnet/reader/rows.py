@@ -17,8 +17,8 @@ from memnet.text.names import STEM_LETTERS, has_digit
 from memnet.text.relative import WEEKDAYS
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
-_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): (?P<value>[^|]{1,79}(?<![.!?,;:]))")
-_BEGINS_WITH_LABEL = re.compile(r"[^\W\d_][^:;|.!?]{0,39}: ")
+_BEGINS_WITH_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): ")
+_LABEL = re.compile(_BEGINS_WITH_LABEL.pattern + r"(?P<value>[^|]{1,79}(?<![.!?,;:]))")
 _NUMBERED = re.compile(
     r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
     r"(?:(?:no\.?|nr\.?|number|№) ?)?(?P<code>(?!(?:1[5-9]|20)\d\d\b)(?=[^\s,;]{0,20}\d)"

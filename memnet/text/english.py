@@ -35,6 +35,15 @@ def listed(section: str) -> frozenset[str]:
     return frozenset(word for one, line in lines if one == section for word in line)
 
 
+IRREGULAR_VERBS = {
+    form: verb for _, (verb, *forms) in word_lists("irregular_verbs.txt") for form in forms
+}
+# Of these no form is a noun, too, as "saw" and "rose" are.
+_ONLY_VERBS = frozenset(
+    "begin bring build buy choose drive give keep lose make meet pay sell send spend take teach "
+    "write".split()
+)
+_PLURALS = {"buses": "bus", "gases": "gas"}  # "buse", "gase" for the stemmer
 LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
 # Words inside a name: "Rank of Orre"; those of other European languages among them.
@@ -118,16 +127,6 @@ def _identifier() -> Any:
 _SEPARATORS = re.compile(r"(?:[;,.|]\s+)*")
 
 
-# What the stemmer does not know, but for forms that are nouns, too: "saw", "rose"
-_IRREGULAR = {
-    "buses": "bus", "gases": "gas", "paid": "pay", "sold": "sell", "bought": "buy", "sent": "send",
-    "made": "make", "gave": "give", "given": "give", "wrote": "write", "written": "write",
-    "took": "take", "taken": "take", "brought": "bring", "built": "build", "kept": "keep",
-    "lost": "lose", "met": "meet", "began": "begin", "begun": "begin", "chose": "choose",
-    "chosen": "choose", "drove": "drive", "driven": "drive", "taught": "teach", "spent": "spend",
-}  # fmt: skip
-
-
 class _Stemmer(threading.local):
     """One for each thread: it keeps the word that it works on."""
 
@@ -144,7 +143,9 @@ def uninflected(word: str) -> str:
 
     Source: Porter 2001, "Snowball", the stemmer of English.
     """
-    return str(_STEMMER.of(_IRREGULAR.get(word, word)))
+    verb = IRREGULAR_VERBS.get(word)
+    known = verb if verb in _ONLY_VERBS else _PLURALS.get(word)
+    return str(_STEMMER.of(known or word))
 
 
 def query_terms(text: str) -> list[str]:

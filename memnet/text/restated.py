@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from memnet.text.english import listed, query_terms, units, word_lists
+from memnet.text.english import IRREGULAR_VERBS, listed, query_terms, units, word_lists
 
 _AUXILIARY = re.compile(
     r"(?:q\b|[\W\d]){0,9}(?:(?:and|but|so) )?"  # "1.2 Can I swim?", "Q: Can I swim?"
@@ -114,9 +114,6 @@ _PREFIXES = ("un", "in", "non", "dis", "im", "ir", "il")
 _SHORTEST = 3  # Letters of a stem that a prefix denies
 # Not the opposites of "cover", "form" and so on.
 _NO_OPPOSITES = listed("no opposites")
-_IRREGULAR = {
-    form: verb for _, (verb, *forms) in word_lists("irregular_verbs.txt") for form in forms
-}
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = rf"\b({'|'.join(_DAYS)})(?:s|nes|rs|ur)?(?:days?)?\b"
 _OPENS = re.compile(  # "Monday: closed", "Tue to Fri 9:00"
@@ -386,7 +383,7 @@ def _frame(text: str) -> _Frame:
         elif token in _LEFT_OUT or token in _ANYBODY:
             helped = helped or token in ("is", "are", "am", "was", "were", "did", "do", "does")
         else:
-            is_past = token in _IRREGULAR or token.endswith("ed")
+            is_past = token in IRREGULAR_VERBS or token.endswith("ed")
             if is_past and not helped and root != token and not token.endswith(("ing", "has")):
                 past.add(token)
             helped = helped or root == "hav"
@@ -559,7 +556,7 @@ def _is_turned(words: Sequence[str], others: Sequence[str]) -> bool:
 @lru_cache(4000)
 def stem(word: str) -> str:
     """A word without its endings: "carried" and "carries" as "carry"."""
-    word = _IRREGULAR.get(word, word)
+    word = IRREGULAR_VERBS.get(word, word)
     if len(word) > 4 and word.endswith(("ies", "ied")):
         return f"{word[:-3]}y"
     for ending in ("ing", "ed", "s"):

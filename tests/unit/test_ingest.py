@@ -48,6 +48,22 @@ def test_plain_text_spans_are_exact(toy_engine: Engine, tmp_path: Path) -> None:
     assert {slot.source for slot in slots} == {str(path)}
 
 
+def test_the_head_of_a_source_is_the_beginning_of_its_text(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.md"
+    sections = (f"# Part {n}\n\n{'The lamp was lit. ' * 40}\n" for n in range(12))
+    path.write_text("\n".join(sections), encoding="utf-8")
+    toy_engine.ingest(path)
+    sources = toy_engine.store.sources
+    with toy_engine.store.reading():
+        stored = sources.get(str(path))
+        assert stored is not None
+        for characters in (0, 1, 8, 200, 1000, 10**6):
+            assert sources.head(str(path), "", characters) == stored[1][:characters]
+        assert sources.head("none", "", 100) == ""
+
+
 def test_markdown_headings_become_titles(toy_engine: Engine, tmp_path: Path) -> None:
     ann, ice, heat = (f"{word} {'More of it. ' * 30}".strip() for word in ("Ann", "Ice", "Heat"))
     text = (

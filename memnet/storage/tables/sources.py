@@ -102,6 +102,15 @@ class Sources(Part):
             page = self.page(0, 1, SourceFilter(namespace, name=name))
             return (page[0][1], _text(connection, page[0][0])) if page else None
 
+    def head(self, name: str, namespace: str, characters: int) -> str:
+        """The first characters of the text of a source; "" if it is not stored."""
+        connection = self._connection
+        with connection.snapshot():
+            found = connection.one(
+                "SELECT id FROM source WHERE name = ? AND namespace = ?", name, namespace
+            )
+            return "" if found is None else _text(connection, found[0], characters)
+
     def headings(self, name: str, namespace: str = "") -> list[tuple[int, str]]:
         """The headings of a source outside its slots, each with its offset in the text."""
         row = self._connection.one(
@@ -442,12 +451,17 @@ def _conditions(connection: Connection, wanted: SourceFilter) -> tuple[str, list
     ]
 
 
-def _text(connection: Connection, source_id: int) -> str:
-    """The text of a source: its headings and slots, with line breaks where they leave a gap."""
+def _text(connection: Connection, source_id: int, characters: int | None = None) -> str:
+    """The text of a source: its headings and slots, with line breaks where they leave a gap.
+
+    Of no more than its first ``characters`` the other slots are not read.
+    """
     headings = connection.only("SELECT headings FROM source WHERE id = ?", source_id)
     rows = connection.rows(
-        "SELECT start, text FROM slot WHERE source = ? AND kind <> 'reverse' ORDER BY start",
+        "SELECT start, text FROM slot WHERE source = ? AND kind <> 'reverse' AND start < ? "
+        "ORDER BY start",
         source_id,
+        _MAX_CHARACTERS + 1 if characters is None else characters,
     )
     parts: list[str] = []
     end = 0
@@ -457,4 +471,4 @@ def _text(connection: Connection, source_id: int) -> str:
             raise damaged(f"a text of source {source_id}")
         parts += ["\n" * (start - end), text[max(0, end - start) :]]
         end = max(end, start + len(text))
-    return "".join(parts)
+    return "".join(parts)[:characters]
