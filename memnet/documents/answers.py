@@ -21,17 +21,23 @@ from memnet.documents.messages import (
     with_introductions,
     without_asides,
 )
-from memnet.documents.question import FullVectors, Question
+from memnet.documents.question import FullVectors, Question, mended
 from memnet.documents.requests import list_all, requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
-from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
+from memnet.reader.answers import (
+    Prediction,
+    asks_whether,
+    judged,
+    predict_spans,
+    rank_sentences,
+)
 from memnet.reader.cells import CELL_CONFIDENCE
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.references import Reference, reference_in, whole_row
+from memnet.reader.references import Reference, read_linked, reference_in, whole_row
 from memnet.reader.rows import pieces_of
 from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone, without_others
@@ -114,9 +120,10 @@ class TextAnswers:
             return self.answer(self.question(question, scope), hops, top_k)
 
     def question(self, text: str, scope: Scope) -> Question:
-        """A question of this memory; nothing is looked up yet."""
+        """A question of this memory, within ``reading``; no more is looked up than its spelling."""
         background = getattr(self._encoder, "releases_gil", False)
         encode = query_encode(self._encoder)
+        text = mended(text, self._store)
         return Question(text, self._store, encode, scope, background, self._full)
 
     def answer(self, question: Question, hops: int | None, top_k: int) -> Answer:
@@ -288,6 +295,10 @@ class TextAnswers:
         first = [item for item in first if item not in unread]
         rest = [*unread, *passages[count:]]
         read = self._read(question, [first, asides, others], undecided, rest, retrieval)
+        if not read.promised or read.abstained:
+            linked = self._linked(text, [*first, *rest])
+            linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
+            read = max(read, linked, key=_PROBABILITY)
         by_cell, read = masked(by_cell, read)
         by_cell = by_cell._replace(relevance=read.relevance)
         if reference is not None and any(map(whole_row(reference.row).overlaps, read.quotes)):
@@ -295,6 +306,13 @@ class TextAnswers:
         if is_foreign(text):
             by_cell, read = (one._replace(promised=False) for one in (by_cell, read))
         return read, by_cell
+
+    def _linked(self, text: str, passages: Sequence[RankedSlot]) -> Prediction:
+        """What two units say that have a name in common."""
+        reader = self._reader.load().reader
+        if reader is None or not self._config.answer.rules or asks_whether(text):
+            return Prediction()
+        return self._judged(read_linked(text, passages, reader, self._judge()))
 
     def _judge(self) -> Reader | None:
         """The network for verdicts; None where it is left out, or another reader gives them."""
@@ -368,9 +386,8 @@ class TextAnswers:
             return shown._replace(relevance=prediction.relevance)
 
         prediction = look_at(first)
-        if asides and not prediction.promised:
-            again = look_at(sorted([*first, *asides], key=lambda item: -item.attention))
-            prediction = again if again.promised or prediction.abstained else prediction
+        if asides and prediction.abstained:
+            prediction = look_at(sorted([*first, *asides], key=lambda item: -item.attention))
         if others and prediction.abstained:
             prediction = look_at([*first, *others])
             old = {item.slot.id for item in others}

@@ -1,8 +1,12 @@
-"""Cells that a question refers to by their row and column."""
+"""Cells that a question refers to by their row and column, and units linked by a name."""
+
+from collections.abc import Sequence
 
 import pytest
 
-from memnet.reader.references import reference_in, whole_row
+from memnet.reader.answers import Prediction
+from memnet.reader.references import read_linked, reference_in, whole_row
+from memnet.reader.spans import Passage, Reading, Span
 from tests.reading import ranked
 
 CREW = """\
@@ -60,3 +64,56 @@ def test_rows_that_differ_refer_to_nothing() -> None:
     other = "Name: Ida Holm; Mentor: Nils Aas; Cabin: 4"
     found = reference_in("Which cabin has Ida Holm's mentor?", ranked({"A": CREW, "B": other}))
     assert found is None
+
+
+class Pointing:
+    """Points at a word, in whatever it is given, and notes that."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.read_so_far: list[list[str]] = []
+
+    def read(self, _question: str, passages: Sequence[Passage]) -> Reading:
+        self.read_so_far.append([one.text for one in passages])
+        spans = tuple(
+            Span(number, place, place + len(self.word), 0.9)
+            for number, one in enumerate(passages)
+            if (place := one.text.find(self.word)) >= 0
+        )
+        return Reading(spans, 0.0, 0.0, 1.0)
+
+
+LINKED = {
+    "Stalls": "The waffle stall is kept by the Heather club. It opens at nine. The plant stall is "
+    "kept by the Juniper club.",
+    "Clubs": "The Juniper club meets in the barn. The Heather club meets in the mill. They sing.",
+}
+
+
+def test_units_with_a_name_in_common_are_read_alone() -> None:
+    reader = Pointing("mill")
+    question = "Where does the club that keeps the waffle stall meet?"
+    found = read_linked(question, ranked(LINKED), reader, None)
+    assert found.short == "mill"
+    leads = "The waffle stall is kept by the Heather club. It opens at nine."
+    says = "The Heather club meets in the mill. They sing."
+    assert [leads, says] in reader.read_so_far
+    assert [one.text for one in found.quotes] == [says.removesuffix(" They sing."), leads]
+    assert found.candidates[0].evidence == 1
+    start, end = found.candidates[0].start, found.candidates[0].end
+    assert start is not None
+    assert end is not None
+    assert LINKED["Clubs"][start - 100 : end - 100] == "mill"
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Where does the Heather club meet?", "mill"),  # one unit says it all
+        ("When does the stall of the Heather club open?", "nine"),
+        ("Where does the club that keeps the waffle stall meet?", "Heather"),  # only links them
+        ("Where does the club that keeps the book stall dance?", "mill"),
+    ],
+)
+def test_units_that_are_not_needed_together_give_no_answer(question: str, word: str) -> None:
+    assert read_linked(question, ranked(LINKED), Pointing(word), None) == Prediction()
