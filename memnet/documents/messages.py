@@ -77,11 +77,12 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
 
 
 def speaker_of(question: Question, slot: Slot) -> str | None:
-    """Who says "I" in a message whose text does not say it; None for an assistant's user."""
+    """Who says "I" in a message, by its title or what its text begins with; None for a user."""
     symbols = question.fetched.symbols([slot.id]).get(slot.id)
-    name = slot.title.partition(", ")[0]
-    named = symbols is not None and SPEAKER + normalise(name) in symbols.keys
-    return name if named and subject_of(name) == name else None
+    for name in (slot.title.partition(", ")[0], slot.text.partition(": ")[0]):
+        if symbols is not None and SPEAKER + normalise(name) in symbols.keys:
+            return name if subject_of(name) == name else None
+    return None
 
 
 def without_asides(
@@ -362,29 +363,32 @@ _ASKS_WHEN = re.compile(
 _BEGINS_WITH_WHO = re.compile(
     r"\W{0,9}(?:(?:and|so|but),? )?who\b(?! (?:did|do|does)\b)", re.IGNORECASE
 )
-_I = re.compile(r"\bI(?:['’]\w{1,2})?\b")
+_I = re.compile(r"\bI(?:(?: (?=am|have)|['’])(?P<verb>am|have|m|ve|ll|d)\b)?")
+_OF_OTHERS = {"am": "is", "m": "is", "have": "has", "ve": "has", "ll": "will", "d": "would"}
 
 
 @dataclass(frozen=True)
 class IntroducedMessage:
-    """A message with its day, or its speaker, before the sentence that a question is about."""
+    """A message with its day before the sentence that is asked about, or its speaker for "I"."""
 
     item: RankedSlot  # As it is stored
-    place: int  # Where in its text that sentence begins
-    last: int  # Where it ends
-    words: str  # Which are put there: "On 4 March 2022, " or "Lena: "
+    place: int  # Where in its text the words are put
+    last: int  # Where that sentence ends
+    words: str  # Which are put there: "On 4 March 2022, ", "Lena" or "Lena has"
     told: str  # The day or the speaker in them
+    replaced: int = 0  # Characters that they are put in place of: "I" or "I've"
 
     @property
     def read(self) -> RankedSlot:
         """The message as it is read."""
         slot = self.item.slot
-        text = f"{slot.text[: self.place]}{self.words}{slot.text[self.place :]}"
+        text = f"{slot.text[: self.place]}{self.words}{slot.text[self.place + self.replaced :]}"
         return replace(self.item, slot=replace(slot, text=text))
 
     def stored(self, position: int) -> int:
         """A position of the text that is read in the text that is stored."""
-        return min(position, max(self.place, position - len(self.words)))
+        after = position - self.place - len(self.words)
+        return self.place + self.replaced + after if after > 0 else min(position, self.place)
 
     def quotation(self, read: Quotation) -> Quotation:
         """A piece of what is read as one of what is stored."""
@@ -395,16 +399,13 @@ class IntroducedMessage:
         """A span of what is read; one that begins or ends in the words put there is what they tell.
 
         All else in a sentence that was read with its day is the day, too: it names no other time.
-        In one that was read with its speaker, "I" is the speaker.
         """
         added = len(self.words)
         end = self.place + added
         if read.start < end:
             is_told = self.place <= read.start or self.place < read.end <= end
-        elif self.words.startswith(self.told):
-            is_told = _I.match(self.item.slot.text, read.start - added) is not None
         else:
-            is_told = read.end <= self.last + added
+            is_told = not self.replaced and read.end <= self.last + added
         start = self.place + self.words.index(self.told)
         return read._replace(start=start, end=start + len(self.told)) if is_told else read
 
@@ -435,14 +436,20 @@ def introduced_messages(
         if when is not None and (sent := day_sent(question.store, item.slot)) is not None:
             place = _sentence(question.text[when.end() :], item, sent)
             told = day_name(sent)
-            words = f"On {told}, "
+            if place is not None:
+                found[item.slot.id] = IntroducedMessage(item, *place, f"On {told}, ", told)
         elif who is not None and (speaker := speaker_of(question, item.slot)) is not None:
             place = _sentence(question.text[who.end() :], item, None)
-            told, words = speaker, f"{speaker}: "
-        else:
-            continue
-        if place is not None:
-            found[item.slot.id] = IntroducedMessage(item, *place, words, told)
+            own = _I.search(item.slot.text, *place) if place is not None else None
+            if place is not None and own is not None:
+                verb = _OF_OTHERS.get(own["verb"] or "")
+                words = f"{speaker} {verb}" if verb else speaker
+                # Behind "Lena: " in a transcript it is she once more.
+                named = item.slot.text[: own.start()] == f"{speaker}: "
+                start = 0 if named else own.start()
+                found[item.slot.id] = IntroducedMessage(
+                    item, start, place[1], words, speaker, own.end() - start
+                )
     return found
 
 
@@ -495,12 +502,14 @@ def as_stored(prediction: Prediction, dated: Mapping[int, IntroducedMessage]) ->
         own = ((one, dated.get(one.item.slot.id)) for one in read)
         return tuple(one if message is None else message.quotation(one) for one, message in own)
 
+    quotes = quotations(prediction.quotes)
+    says_it = told is None or quotes[0].text.startswith(f"{told}: ")
     return prediction._replace(
         candidates=tuple(
             one if (message := dated.get(one.evidence or -1)) is None else message.candidate(one)
             for one in prediction.candidates
         ),
-        quotes=quotations(prediction.quotes),
+        quotes=quotes,
         attended=quotations(prediction.attended),
-        added="" if told is None else f"{told}. ",
+        added="" if says_it else f"{told}. ",
     )

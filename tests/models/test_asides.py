@@ -1,6 +1,7 @@
 """What speakers say in passing, beside documents about the same matter."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,7 @@ def camp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("Who brings rice?", "Ines", "m1"),
         ("Who paid for the paint?", "Ines", "m5"),
         ("What is Rosa afraid of?", "eels", "m6"),
+        ("How much rice has to be bought for the kitchen?", "9 kg", "note"),
     ],
 )
 def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
@@ -53,6 +55,39 @@ def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
     assert answer.answer is not None
     assert short in (answer.short or answer.answer)
     assert [one.source for one in answer.quotes] == [source]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("I've mended the pump behind the barn", "Who mended the pump behind the barn?"),
+        ("No hurry. I can lend you my ladder, it's in the garage", "Who can lend a ladder?"),
+        ("I'll fetch the tarpaulin on Sunday", "Who will fetch the tarpaulin?"),
+    ],
+)
+@pytest.mark.parametrize("transcript", [False, True])
+def test_who_says_i_is_the_speaker(
+    tmp_path: Path, text: str, question: str, transcript: bool
+) -> None:
+    said = (("Edda Lind", "Good morning!"), ("Oskar", text), ("Edda Lind", "Thanks a lot"))
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        if transcript:
+            lines = [f"[03.05.25, 08:1{n}:00] {who}: {what}" for n, (who, what) in enumerate(said)]
+            path = tmp_path / "WhatsApp Chat with Farm.txt"
+            path.write_text("\n".join(lines), encoding="utf-8")
+            engine.ingest(path)
+        else:
+            engine.remember(
+                {"id": f"m{n}", "speaker": who, "time": "2025-05-03 08:10", "text": what}
+                for n, (who, what) in enumerate(said)
+            )
+        answer = engine.ask(question)
+        assert answer.candidates[0].text == "Oskar"
+        assert answer.answer is not None
+        assert answer.answer.count("Oskar") == 1 or answer.short is None
+        # What is quoted is what was said.
+        for quote in answer.quotes:
+            assert text.endswith(quote.text.removeprefix("Oskar: "))
 
 
 @pytest.mark.parametrize("question", ["What is the cook afraid of?", "What is Bruno afraid of?"])
