@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
-from memnet.documents.requests import greeted
+from memnet.documents.requests import ask_both, greeted
 from memnet.encoders.protocol import Encoder, document_encode
 from memnet.errors import InputError, ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
@@ -444,7 +444,8 @@ class Engine:
             where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
                 ``{"author": "Ann", "year": {"from": 1990}}``.
             as_of: a time as ``tell`` takes it, of a day, month or year its end: of what was told,
-                look at what held then; None for what holds now. Documents and facts have no time.
+                and of the versions of a document, look at what held then; None for what holds now.
+                Facts have no time.
 
         Raises:
             ModelError: the model is damaged, so that its numbers are none.
@@ -452,8 +453,10 @@ class Engine:
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors(), self.questions.track():
             said = greeted(question, self.store.sources.all(namespace))
-            answer = said or self.answerer.ask(question, hops, top_k, scope)
-        return answer.model_copy(update={"carrying": carrying(answer)})
+            answer = said or ask_both(
+                question, top_k, lambda part: self.answerer.ask(part, hops, top_k, scope)
+            )
+        return answer.model_copy(update={"question": question, "carrying": carrying(answer)})
 
     def ask_many(
         self,

@@ -276,7 +276,8 @@ where = click.option(
 as_of = click.option(
     "--as-of",
     metavar="DATE",
-    help="Use the statements that held then: 2026-01-12, 2026-01-12T10:30, 2024, yesterday.",
+    help="Use the statements and versions of documents that held then: 2026-01-12, "
+    "2026-01-12T10:30, 2024, yesterday.",
 )
 _MODEL = "Model that answers: text, babi (both shipped), or a folder that 'memnet train' made."
 expert = click.option(

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import compress, islice, zip_longest
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from memnet.storage import Slot
 from memnet.storage.values import SourceFilter
 from memnet.text.dates import MONTH, day_name, days_in, month_name, month_of
 from memnet.text.english import STOP_WORDS, listed, uninflected, units
+from memnet.text.follow_ups import Asked, answer_after
 from memnet.text.names import MESSAGE, normalise, stems
 from memnet.types import Answer, Candidate, Source
 
@@ -49,6 +50,70 @@ def greeted(question: str, sources: Iterable[Source]) -> Answer | None:
         question=question, answer=f"{thanked}{line}", confidence=None, abstained=True,
         candidates=(), evidence=(), hops=(), model="none", elapsed_ms=0.0,
     )  # fmt: skip
+
+
+# "When does it open, and who has the key?"
+_TWO = re.compile(
+    r"(?P<first>\W{0,9}(?:and |so )?(?:who|what|when|where|which|why|how|is|are|was|were|do|does|"
+    r"did|can|may|must|has|have|will|in which|on which|at what)(?:['’]s)? (?:[^\s?]+ ){2,40}?"
+    r"[^\s?]+?)"
+    r"(?:[?,;]? and |\? )(?P<second>(?:who|what|when|where|which|why|how)(?:['’](?:s|re))? "
+    r"(?:[^\s?]+ ?){2,40})\?*\s*",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"\b(?:who|what|when|where|which|why|how|that|whether|between)\b", re.IGNORECASE
+)
+
+
+def both_of(question: str) -> tuple[str, str] | None:
+    """The two questions that somebody asks at once; None of anything else.
+
+    "Who built the mill that Ann owns and who sold it?" may be one about a mill.
+    """
+    found = _TWO.fullmatch(question)
+    if found is None or len(_CLAUSE.findall(found["first"])) > 1:
+        return None
+    second = found["second"].rstrip(" ?")
+    return f"{found['first'].strip(' ,')}?", f"{second[0].upper()}{second[1:]}?"
+
+
+def ask_both(question: str, top_k: int, ask: Callable[[str], Answer]) -> Answer:
+    """The answer to a question, of two at once that to each of them.
+
+    They are shown as the less certain one of them may be. Where one of the two has no answer, the
+    question is asked as it is.
+    """
+    parts = both_of(question)
+    if parts is None:
+        return ask(question)
+    first = ask(parts[0])
+    second, _ = answer_after(parts[1], Asked(question=parts[0], short=first.short), ask)
+    both = first, second
+    if first.answer is None or second.answer is None or first.answer == second.answer:
+        return ask(question)
+    promised = all(one.shown == "answer" for one in both)
+    shorts = [one.short for one in both if one.short is not None]
+    evidence = {
+        one.id: one for pair in zip_longest(*(one.evidence for one in both)) for one in pair if one
+    }
+    known = [one.confidence for one in both if one.confidence is not None]
+    return first.model_copy(
+        update={
+            "question": question,
+            "answer": f"{first.answer}\n{second.answer}",
+            "short": "; ".join(shorts) if promised and len(shorts) == len(both) else None,
+            "quotes": (*first.quotes, *second.quotes),
+            "units": (*first.units, *second.units),
+            "confidence": min(known, default=None),
+            "shown": "answer" if promised else "passage",
+            "contradiction": first.contradiction or second.contradiction,
+            "candidates": (*first.candidates, *second.candidates),
+            "evidence": tuple(evidence.values())[: max(top_k, len(both))],
+            "hops": (*first.hops, *second.hops),
+            "elapsed_ms": first.elapsed_ms + second.elapsed_ms,
+        }
+    )
 
 
 _REQUEST = re.compile(

@@ -239,14 +239,17 @@ def _chosen(text: str, last: date | None, versions: Sequence[_Version]) -> _Vers
 
 
 def _asked_day(question: Question) -> date | None:
-    """The last day of the time that a question names; None without one."""
+    """The last day of the time that a question names, or is asked as of; None without one."""
     text, year = question.text, _YEAR.search(question.text)
     if year and _BEFORE.search(text, 0, year.start()):
         return date(int(year[0]) - 1, 12, 31)
     times = times_in(text, local_time(question.scope.moment()).date())
     if times:
         return times[-1].days.last
-    return date(int(year[0]), 12, 31) if year else None
+    if year:
+        return date(int(year[0]), 12, 31)
+    as_of = question.scope.as_of
+    return None if as_of is None else local_time(as_of).date()
 
 
 def _in_order(versions: Sequence[_Version]) -> list[_Version] | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine, Fact
+from memnet.documents.requests import both_of
 
 WINCH = "The capstan winch stands on the slipway. It was overhauled in 2019 and pulls four tons."
 
@@ -42,6 +43,41 @@ def test_what_is_said_of_a_thing_is_shown(
     assert answer.answer is not None
     assert said in answer.answer
     assert source in (None, answer.evidence[0].source)
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Where is paint kept and who has the key?", ("Where is paint kept?", "Who has the key?")),
+        ("When does it open? Who's in charge?", ("When does it open?", "Who's in charge?")),
+        ("What does it pull, and how old is it", ("What does it pull?", "How old is it?")),
+        ("Where do Ann and Bo live?", None),
+        ("How tall and how wide is the gate?", None),
+        ("Who is the smith who made the anchor and who sold it?", None),
+        ("What is the difference between what is lent and what is given?", None),
+        ("Is paint kept in the brick shed and the loft?", None),
+    ],
+)
+def test_questions_that_are_two(question: str, parts: tuple[str, str] | None) -> None:
+    assert both_of(question) == parts
+
+
+def test_two_questions_at_once_get_both_answers(yard: Engine) -> None:
+    question = "Where does the capstan winch stand, and where is paint kept?"
+    answer = yard.ask(question)
+    assert answer.question == question
+    assert answer.answer is not None
+    assert "slipway" in answer.answer
+    assert "brick shed" in answer.answer
+    assert [one.source for one in answer.quotes] == ["winch.md", "paint.md"]
+    assert {one.source for one in answer.evidence} >= {"winch.md", "paint.md"}
+    apart = [yard.ask(one) for one in both_of(question) or ()]
+    assert answer.confidence == min(one.confidence or 0 for one in apart)
+
+
+def test_where_one_of_two_questions_has_no_answer_the_other_one_answers(yard: Engine) -> None:
+    answer = yard.ask("Where is paint kept and who baked the bread of the harbour master?")
+    assert {one.source for one in answer.quotes} <= {"paint.md"}
 
 
 @pytest.mark.parametrize("text", ["hello", "Thanks!", "good morning", "ok"])

@@ -88,6 +88,25 @@ def test_the_version_that_holds_answers(
         assert len({one.source for one in answer.evidence}) == len(documents)
 
 
+@pytest.mark.parametrize(
+    ("documents", "as_of", "short"),
+    [
+        (_SAID, "2021-08-09", "12 crowns"),
+        (_SAID, "2024", "17 crowns"),
+        (_SAID, "2019-01-01", "12 crowns"),  # before all: the oldest
+    ],
+)
+def test_the_version_that_held_then_answers_as_of_a_time(
+    tmp_path: Path, documents: tuple[Document, ...], as_of: str, short: str
+) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(documents)
+        answer = engine.ask("What does a pitch cost a night?", as_of=as_of)
+        assert answer.answer is not None
+        assert short in (answer.short or answer.answer)
+        assert {one.source for one in answer.quotes} == {"first" if "12" in short else "second"}
+
+
 @pytest.mark.parametrize("same", [False, True])
 def test_both_are_shown_where_nothing_says_which_holds(tmp_path: Path, same: bool) -> None:
     """Two that say the same are no versions."""
