@@ -33,8 +33,10 @@ from memnet.text.names import (
 
 _MIN_LETTERS = 5  # Too many shorter words are one edit apart
 _MAX_LETTERS = 30
+_ASKING = ("where", "which", "when", "what", "who", "whose", "why", "how", "does")
 _MAX_MENDED = 1  # Words of a question that are tried, the longest: each costs a hundred look-ups
 _MAX_SLOTS = 5000  # A word that more slots hold is known anyway
+_LOOKED_AT = 20  # Slots with the stem of a word in which it is looked for as it is written
 _OF_NAME = 100  # Facts that are looked at for a part of a name
 _CAPITALISED = re.compile(r"\b[A-Z]\w+")
 
@@ -42,26 +44,67 @@ _CAPITALISED = re.compile(r"\b[A-Z]\w+")
 def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
     """A question as a memory is searched for it, within ``reading``; what reads it takes ``text``.
 
-    A word that stands neither in the memory nor in the vocabulary of the encoder becomes one of it
-    that is one edit away and has its first letter, the most frequent one; "Ida" becomes "Ida
-    Morrow" where facts are about her and about no other Ida. Words of other languages stay.
+    Misspelled words are mended, names too; "Ida" becomes "Ida Morrow" where facts are about her and
+    about no other Ida.
     """
-    words = [] if is_foreign(text) else query_terms(text)
-    known = store.search_terms(words, _MAX_SLOTS)
-    unknown = [
+    return _with_whole_names(mended(text, store, names=True), store, scope)
+
+
+def mended(text: str, store: MemoryStore, names: bool = False) -> str:
+    """A question without a misspelled word, within ``reading``; words of other languages stay.
+
+    A word that stands neither in the memory nor in the vocabulary of the encoder becomes a word of
+    the memory that is one edit away and has its first letter, the most frequent one, or one that
+    questions begin with. Others than ``names`` are written in small letters: "Bergs" is not "Berg".
+    """
+    tokenizer = load_tokenizer()
+    words = [
         word
-        for word in words
-        if word in known and not len(known[word]) and word.isascii() and word.isalpha()
-        and _MIN_LETTERS <= len(word) <= _MAX_LETTERS
-        and load_tokenizer().token_to_id(word) is None  # a word of English is none
+        for word in query_terms(text)
+        if word.isascii() and word.isalpha() and len(word) <= _MAX_LETTERS
+        and tokenizer.token_to_id(word) is None  # a word of English is none
+        and (names or re.search(rf"\b{word}\b", f"{text[:1].lower()}{text[1:]}"))
     ]  # fmt: skip
-    for word in sorted(unknown, key=len, reverse=True)[:_MAX_MENDED]:
-        close = sorted(one for one in edits(word) if one[0] == word[0] and one.isalpha())
-        counts = {one: len(ids) for one, ids in store.search_terms(close, _MAX_SLOTS).items()}
-        best = max(counts, key=counts.__getitem__, default="")
-        if best and counts[best]:
+    if not words or is_foreign(text):
+        return text
+    known = store.search_terms(words, _MAX_SLOTS)
+    unknown = [word for word in words if word in known and not _stands_in(word, known[word], store)]
+    for number, word in enumerate(sorted(unknown, key=len, reverse=True)):
+        best = next((one for one in _ASKING if word in edits(one)), "")
+        if word == f"{best}s":
+            best = f"{best}'s"
+        if not best and len(word) >= _MIN_LETTERS and number < _MAX_MENDED:
+            best = _close(word, known[word], store)
+        if best:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
-    return _with_whole_names(text, store, scope)
+    return text
+
+
+def _close(word: str, ids: NDArray[np.int64], store: MemoryStore) -> str:
+    """A word of the memory that is one edit away, the most frequent one; "" without one.
+
+    Where slots with ``ids`` have the stem of the word, it stands in them: "dries" has that of
+    "dry", and is no slip of "drives".
+    """
+    close = sorted(
+        one
+        for one in edits(word)
+        # "roofers" is no slip of "roofer".
+        if one[0] == word[0] and one.isalpha() and not one.startswith(word[:-1])
+    )
+    found = {
+        one: own
+        for one, own in store.search_terms(close, _MAX_SLOTS).items()
+        if len(own) and (not len(ids) or np.array_equal(own, ids)) and _stands_in(one, own, store)
+    }
+    return max(found, key=lambda one: len(found[one]), default="")
+
+
+def _stands_in(word: str, ids: NDArray[np.int64], store: MemoryStore) -> bool:
+    """Whether a word stands in slots with its stem as it is written: "replacment" has that too."""
+    written = re.compile(rf"\b{word}\b", re.IGNORECASE)
+    found = store.fetch_existing(ids[:_LOOKED_AT].tolist())
+    return any(written.search(f"{one.title}\n{one.text}") for one in found)
 
 
 def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:

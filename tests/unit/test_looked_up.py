@@ -3,7 +3,7 @@
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.question import looked_up
+from memnet.documents.question import looked_up, mended
 from memnet.storage import EVERYWHERE
 
 
@@ -44,3 +44,27 @@ def test_a_slip_finds_what_is_meant_and_the_question_stays(filled: Engine) -> No
     assert answer.question == "Who rents morings?"
     assert answer.evidence[0].source == "a"
     assert {hop.query for hop in answer.hops} == {"Who rents moorings?"}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("who rents morings", "who rents moorings"),
+        ("Wher is the harbour office?", "where is the harbour office?"),
+        ("whcih stall sells gravel", "which stall sells gravel"),
+        ("Where is the Harbuor office?", "Where is the Harbuor office?"),  # it may be a name
+        ("who owns the harbor", "who owns the harbor"),
+        ("Wo ist das Bot?", "Wo ist das Bot?"),
+    ],
+)
+def test_slips_but_in_names_are_mended_for_what_reads(
+    filled: Engine, question: str, expected: str
+) -> None:
+    with filled.store.reading():
+        assert mended(question, filled.store) == expected
+
+
+def test_a_slip_with_the_stem_of_a_word_is_one(toy_engine: Engine) -> None:
+    toy_engine.ingest(Document(id="a", text="The settlement of debts is free."))
+    with toy_engine.store.reading():
+        assert mended("when is the settlment", toy_engine.store) == "when is the settlement"
