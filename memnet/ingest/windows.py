@@ -1,13 +1,16 @@
 """Windows: a document is cut into pieces of bounded length, on the borders of its blocks."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from memnet.loaders.document import Block, Cell, ParsedDocument, one_line
 from memnet.text.english import sentences, trim_span
+from memnet.text.names import normalise
 
 _SPACE = re.compile(r"\s+")
+_NUMBERS = re.compile(r"^(?:\d{1,4} )+|(?: \d{1,4})+$")
+_MIN_ENTRIES, _MAX_CONTENTS = 3, 10_000  # Lines and characters of a table of contents
 # Characters of an introduction that are repeated with the later parts of what it introduces.
 _MAX_CONTEXT = 200
 
@@ -81,8 +84,12 @@ def _heading(document: ParsedDocument, block: Block) -> str:
 def _joined_sections(
     document: ParsedDocument, max_characters: int, min_characters: int
 ) -> Iterator[list[_Section]]:
-    """The sections of a document, those that are short together with what follows."""
+    """The sections of a document, those that are short together with what follows.
+
+    But for a table of contents: what it leads to counts more than it does.
+    """
     joined: list[_Section] = []
+    names = {_entry(_heading(document, one)) for one in document.blocks if one.kind == "heading"}
     for section in _sections(document):
         if joined:
             depth = _common_depth(joined[0].path, section.path)
@@ -92,12 +99,33 @@ def _joined_sections(
                 or section.blocks[-1].end - start > max_characters
                 or section.blocks[0].opens
                 or any(heading.opens for heading in section.path[depth:])
+                or _is_contents(document.text, joined[-1], names)
+                or _is_contents(document.text, section, names)
             ):
                 yield joined
                 joined = []
         joined.append(section)
     if joined:
         yield joined
+
+
+def _is_contents(text: str, section: _Section, names: Collection[str]) -> bool:
+    """Whether most lines of a section are ``names`` of headings, as those of contents are."""
+    if (
+        len(names) < _MIN_ENTRIES
+        or section.blocks[-1].end - section.blocks[0].start > _MAX_CONTENTS
+    ):
+        return False
+    lines = [
+        line for one in section.blocks for line in text[one.start : one.end].splitlines() if line
+    ]
+    named = sum(_entry(line) in names for line in lines)
+    return named >= max(_MIN_ENTRIES, len(lines) / 2)
+
+
+def _entry(line: str) -> str:
+    """A heading, or an entry of contents, without number and page."""
+    return _NUMBERS.sub("", normalise(line))
 
 
 def _common_depth(path: Sequence[Block], other: Sequence[Block]) -> int:

@@ -83,6 +83,7 @@ _DENIES = re.compile(
 )  # What a cell says is not so
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
 
 class _Found(NamedTuple):
@@ -289,7 +290,7 @@ def _look_up(asked: Asked, rows: Sequence[Row]) -> _Found | None:
         own = list(group)
         titles = titles_of(own[0].item)
         both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
-        found += filter(None, both)
+        found += (one for one in both if one is not None and not _is_turned(asked, one, own))
     found = [one for one in found if asked.is_of_kind(one.cell.text)]
     found.sort(key=lambda one: (-one.named, -one.values, not one.first))
     if not found or (len(found) > 1 and found[1][:3] == found[0][:3]):
@@ -297,6 +298,26 @@ def _look_up(asked: Asked, rows: Sequence[Row]) -> _Found | None:
     best = found[0].row
     titles = stems(best.item.slot.title)
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
+
+
+def _is_turned(asked: Asked, found: _Found, rows: Sequence[Row]) -> bool:
+    """Whether a cell is the way back of what a question asks for: "from A to B" is in the row of A.
+
+    Of a table with the same names above and at the side, unless it has only one of both ways.
+    """
+    name, header = found.row.cells[0].value, found.cell.named
+    names = {row.cells[0].value for row in rows}
+    if header not in names or name not in (one.named for one in found.row.cells[1:]):
+        return False
+    start = {stem(one.casefold()) for one in _FROM.findall(asked.question)}
+    first, last = (
+        min((asked.order[word] for word in one if word in asked.order), default=0)
+        for one in (name - header, header - name)
+    )
+    if start & (name - header) or (first <= last and not start & (header - name)):
+        return False
+    given = {(row.cells[0].value, one.named) for row in rows for one in row.cells[1:] if one.value}
+    return any(one != other and (other, one) in given for one, other in given)
 
 
 def _in_forms(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
@@ -493,7 +514,10 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         said = cell.header.casefold() in asked.question.casefold()
         return -len(header), other, min(header, default=0), not said
 
-    cells = sorted((cell for cell in row.cells if not asked.names(cell)), key=preference)
+    # Nothing leads from A to A: a cell with the name of its row above it is not asked for.
+    own = row.cells[0].value
+    may_be = (one for one in row.cells if not (asked.names(one) or (own and one.named == own)))
+    cells = sorted(may_be, key=preference)
     numbered = [cell for cell in row.cells if asked.names(cell) and cell.value & asked.codes]
     if (
         len(numbered) == 1

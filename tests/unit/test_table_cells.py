@@ -512,3 +512,30 @@ Description: Bring the accounts."""
 def test_when_and_where_an_event_is(question: str, short: str | None) -> None:
     found = _read(question, {"cal": _EVENTS})
     assert found.short == short
+
+
+_LEGS = (
+    "Stop | Aske | Born Quay | Cleat | Dunmore\nAske | - | 14 min | 31 min | 52 min\n"
+    "Born Quay | 17 min | - | 19 min | \nCleat | 33 min | 22 min | - | 24 min\n"
+    "Dunmore | 55 min | 41 min | 27 min | -"
+)
+_HALF = (
+    "Stop | Aske | Born Quay | Cleat\nAske | - | |\nBorn Quay | 17 min | - |\n"
+    "Cleat | 33 min | 22 min | -"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "short"),
+    [
+        (_LEGS, "How long does it take from Dunmore to Born Quay?", "41 min"),
+        (_LEGS, "How long does the ferry take to get from Aske to Cleat?", "31 min"),
+        (_LEGS, "How long is it to Aske from Cleat?", "33 min"),
+        (_LEGS, "How long is Cleat to Aske?", "33 min"),
+        (_LEGS, "How long does it take from Born Quay to Dunmore?", None),  # not the way back
+        (_HALF, "How long does it take from Cleat to Born Quay?", "22 min"),
+        (_HALF, "How long does it take from Born Quay to Cleat?", "22 min"),  # there and back
+    ],
+)
+def test_a_way_there_is_not_the_way_back(table: str, question: str, short: str | None) -> None:
+    assert _read(question, {"Ferries": table}).short == short

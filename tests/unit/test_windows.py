@@ -207,6 +207,37 @@ def test_windows_do_not_reach_across_headings_and_pages() -> None:
     ]
 
 
+@pytest.mark.parametrize("numbered", [False, True])
+def test_contents_are_a_window_of_their_own(numbered: bool) -> None:
+    names = ["Hiring a boat", "Opening hours", "The key", "Lost things"]
+    entries = [
+        f"{n}. {name} ..... {n + 2}" if numbered else name for n, name in enumerate(names, 1)
+    ]
+    document = built(
+        ("heading", "Contents"),
+        *(("item", one) for one in entries),
+        *(
+            part
+            for name in names
+            for part in (("heading", name), ("paragraph", f"{name} is said here."))
+        ),
+    )
+    found = [text for text, _ in cut(document, 1000, 500)]
+    assert found[0].splitlines() == entries
+    assert len(found) == 2
+    assert all(f"{name} is said here." in found[1] for name in names)
+
+
+def test_a_list_that_only_names_some_headings_is_joined() -> None:
+    document = built(
+        ("heading", "Bring"),
+        *(("item", one) for one in ("Boots", "A rope", "The key", "Soap", "Tea", "A lamp")),
+        ("heading", "Boots"), ("paragraph", "They are dried below."),
+        ("heading", "The key"), ("paragraph", "It hangs above."),
+    )  # fmt: skip
+    assert len(cut(document, 1000, 500)) == 1
+
+
 def test_a_heading_with_nothing_below_it_is_kept() -> None:
     document = built(("heading", "Is it free? Yes."), ("heading", "Who made it? Ann."))
     assert [text for text, _ in cut(document, 500)] == ["Is it free? Yes.", "Who made it? Ann."]
