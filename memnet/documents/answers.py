@@ -21,7 +21,7 @@ from memnet.documents.messages import (
     with_introductions,
     without_asides,
 )
-from memnet.documents.question import FullVectors, Question, mended
+from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import list_all, requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
@@ -123,8 +123,8 @@ class TextAnswers:
         """A question of this memory, within ``reading``; no more is looked up than its spelling."""
         background = getattr(self._encoder, "releases_gil", False)
         encode = query_encode(self._encoder)
-        text = mended(text, self._store)
-        return Question(text, self._store, encode, scope, background, self._full)
+        asked = Question(text, self._store, encode, scope, background, self._full)
+        return asked.mended()
 
     def answer(self, question: Question, hops: int | None, top_k: int) -> Answer:
         """Answer a question, within ``reading``; other arguments as for ``Engine.ask``."""

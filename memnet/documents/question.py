@@ -41,16 +41,16 @@ _OF_NAME = 100  # Facts that are looked at for a part of a name
 _CAPITALISED = re.compile(r"\b[A-Z]\w+")
 
 
-def looked_up(text: str, store: MemoryStore, scope: Scope) -> str:
+def looked_up(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
     """A question as a memory is searched for it, within ``reading``; what reads it takes ``text``.
 
     Misspelled words are mended, names too; "Ida" becomes "Ida Morrow" where facts are about her and
     about no other Ida.
     """
-    return _with_whole_names(mended(text, store, names=True), store, scope)
+    return _with_whole_names(mended(text, fetched, names=True), fetched.store, scope)
 
 
-def mended(text: str, store: MemoryStore, names: bool = False) -> str:
+def mended(text: str, fetched: "FetchedSlots", names: bool = False) -> str:
     """A question without a misspelled word, within ``reading``; words of other languages stay.
 
     A word that stands neither in the memory nor in the vocabulary of the encoder becomes a word of
@@ -67,20 +67,22 @@ def mended(text: str, store: MemoryStore, names: bool = False) -> str:
     ]  # fmt: skip
     if not words or is_foreign(text):
         return text
-    known = store.search_terms(words, _MAX_SLOTS)
-    unknown = [word for word in words if word in known and not _stands_in(word, known[word], store)]
+    known = fetched.store.search_terms(words, _MAX_SLOTS)
+    unknown = [
+        word for word in words if word in known and not _stands_in(word, known[word], fetched)
+    ]
     for number, word in enumerate(sorted(unknown, key=len, reverse=True)):
         best = next((one for one in _ASKING if word in edits(one)), "")
         if word == f"{best}s":
             best = f"{best}'s"
         if not best and len(word) >= _MIN_LETTERS and number < _MAX_MENDED:
-            best = _close(word, known[word], store)
+            best = _close(word, known[word], fetched)
         if best:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
     return text
 
 
-def _close(word: str, ids: NDArray[np.int64], store: MemoryStore) -> str:
+def _close(word: str, ids: NDArray[np.int64], fetched: "FetchedSlots") -> str:
     """A word of the memory that is one edit away, the most frequent one; "" without one.
 
     Where slots with ``ids`` have the stem of the word, it stands in them: "dries" has that of
@@ -94,16 +96,16 @@ def _close(word: str, ids: NDArray[np.int64], store: MemoryStore) -> str:
     )
     found = {
         one: own
-        for one, own in store.search_terms(close, _MAX_SLOTS).items()
-        if len(own) and (not len(ids) or np.array_equal(own, ids)) and _stands_in(one, own, store)
+        for one, own in fetched.store.search_terms(close, _MAX_SLOTS).items()
+        if len(own) and (not len(ids) or np.array_equal(own, ids)) and _stands_in(one, own, fetched)
     }
     return max(found, key=lambda one: len(found[one]), default="")
 
 
-def _stands_in(word: str, ids: NDArray[np.int64], store: MemoryStore) -> bool:
+def _stands_in(word: str, ids: NDArray[np.int64], fetched: "FetchedSlots") -> bool:
     """Whether a word stands in slots with its stem as it is written: "replacment" has that too."""
     written = re.compile(rf"\b{word}\b", re.IGNORECASE)
-    found = store.fetch_existing(ids[:_LOOKED_AT].tolist())
+    found = fetched.slots(ids[:_LOOKED_AT].tolist())
     return any(written.search(f"{one.title}\n{one.text}") for one in found)
 
 
@@ -219,7 +221,7 @@ class FetchedSlots:
     """
 
     def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+        self.store = store
         self._slots: dict[int, Slot] = {}
         self._texts: dict[int, str] = {}
         self._symbols: dict[int, Symbols] = {}
@@ -230,7 +232,7 @@ class FetchedSlots:
         """The slots with these ids, in order; StoreError where one referred to isn't stored."""
         missing = [slot for slot in dict.fromkeys(ids) if slot not in self._slots]
         if missing:
-            self._slots.update((slot.id, slot) for slot in self._store.fetch_existing(missing))
+            self._slots.update((slot.id, slot) for slot in self.store.fetch_existing(missing))
         return [self._slots[slot] for slot in ids]
 
     def normalised_text(self, slot: int) -> str:
@@ -248,7 +250,7 @@ class FetchedSlots:
         missing = [slot for slot in ids if slot not in self._symbols]
         if missing:
             self._symbols.update(dict.fromkeys(missing, Symbols([], [])))
-            self._symbols.update(self._store.symbols(missing))
+            self._symbols.update(self.store.symbols(missing))
         found = {slot: self._symbols[slot] for slot in ids if any(self._symbols[slot])}
         return dict(sorted(found.items(), key=lambda item: (not item[1].keys, item[0])))
 
@@ -256,7 +258,7 @@ class FetchedSlots:
         """The keys of the slots with these ids, in their order; errors as ``slots``."""
         missing = [slot for slot in ids if slot not in self._rows]
         if missing or self._keys is None:
-            new, old = self._store.existing_keys(missing), self._keys
+            new, old = self.store.existing_keys(missing), self._keys
             self._rows.update(zip(missing, itertools.count(len(self._rows)), strict=False))
             self._keys = new if old is None else _joined(old, new)
         rows = np.array([self._rows[slot] for slot in ids], np.int64)
@@ -307,6 +309,11 @@ class Question:
         self._whole = whole
         self._nearest = self._sharing = (0, dict[int, float]())
 
+    def mended(self) -> Self:
+        """This question without a slip of typing, for what reads it; within ``reading``."""
+        text = mended(self.text, self.fetched)
+        return self if text == self.text else self._with(text, self.scope)
+
     def sub_question(self, text: str) -> Self:
         """A question that is asked to answer this one; it shares what was fetched."""
         return self._with(text, self.scope)
@@ -325,7 +332,7 @@ class Question:
         """The text as it is looked up, which may be spelled otherwise."""
         if self._whole is not None and self._whole.text == self.text:
             return self._whole.sought
-        return looked_up(self.text, self.store, self.scope)
+        return looked_up(self.text, self.fetched, self.scope)
 
     @cached_property
     def _vectors(self) -> Callable[[], NDArray[np.float32]]:

@@ -9,7 +9,6 @@ from memnet.text.english import sentences, trim_span
 from memnet.text.names import normalise
 
 _SPACE = re.compile(r"\s+")
-_NUMBERS = re.compile(r"^(?:\d{1,4} )+|(?: \d{1,4})+$")
 _MIN_ENTRIES, _MAX_CONTENTS = 3, 10_000  # Lines and characters of a table of contents
 # Characters of an introduction that are repeated with the later parts of what it introduces.
 _MAX_CONTEXT = 200
@@ -124,8 +123,10 @@ def _is_contents(text: str, section: _Section, names: Collection[str]) -> bool:
 
 
 def _entry(line: str) -> str:
-    """A heading, or an entry of contents, without number and page."""
-    return _NUMBERS.sub("", normalise(line))
+    """A heading, or an entry of contents, without the numbers of section and page around it."""
+    words = normalise(line).split()
+    places = [place for place, word in enumerate(words) if not word.isdecimal()]
+    return " ".join(words[places[0] : places[-1] + 1]) if places else ""
 
 
 def _common_depth(path: Sequence[Block], other: Sequence[Block]) -> int:

@@ -57,7 +57,7 @@ def few(tmp_path: Path) -> Path:
 
 def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
-    config = TrainingConfig(epochs=3, warm_up=20, learning_rate=5e-3)
+    config = TrainingConfig(epochs=5, warm_up=20, learning_rate=5e-3)
     best = train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
     assert best < 0.1 < reports[0].error  # guessing is wrong two times in three
     assert best == min(report.error for report in reports) == reports[-1].best

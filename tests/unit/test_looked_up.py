@@ -3,7 +3,7 @@
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.question import looked_up, mended
+from memnet.documents.question import FetchedSlots, looked_up, mended
 from memnet.storage import EVERYWHERE
 
 
@@ -36,7 +36,7 @@ def filled(toy_engine: Engine) -> Engine:
 )
 def test_slips_and_parts_of_names(filled: Engine, question: str, expected: str) -> None:
     with filled.store.reading():
-        assert looked_up(question, filled.store, EVERYWHERE) == expected
+        assert looked_up(question, FetchedSlots(filled.store), EVERYWHERE) == expected
 
 
 def test_a_slip_finds_what_is_meant_and_the_question_stays(filled: Engine) -> None:
@@ -61,10 +61,11 @@ def test_slips_but_in_names_are_mended_for_what_reads(
     filled: Engine, question: str, expected: str
 ) -> None:
     with filled.store.reading():
-        assert mended(question, filled.store) == expected
+        assert mended(question, FetchedSlots(filled.store)) == expected
 
 
 def test_a_slip_with_the_stem_of_a_word_is_one(toy_engine: Engine) -> None:
     toy_engine.ingest(Document(id="a", text="The settlement of debts is free."))
     with toy_engine.store.reading():
-        assert mended("when is the settlment", toy_engine.store) == "when is the settlement"
+        found = mended("when is the settlment", FetchedSlots(toy_engine.store))
+    assert found == "when is the settlement"
