@@ -26,8 +26,8 @@ _MAX_LENGTH = 60  # Characters of a cell that a question may say in full
 _LETTERS = re.compile(r"[^\W\d_]{2}[^\d\n]*")  # Of what may be asked about; no number or code
 
 _MAX_PASSAGES = 8  # Whose units are linked, the most attended
-_MAX_PAIRS = 4  # That are read, most of them in both orders
-_MAX_LINKED = 4  # Units with a name that leads from one to another; more have a common one
+_MAX_PAIRS = 10  # That are read, most of them in both orders
+_MAX_LINKED = 8  # Units with a name that leads from one to another; more have a common one
 _MIN_COVERED = 0.5  # Weight of the words of the question that stand in two units, of all
 # Probability of an answer by both networks from which it is given. Of 3,224 questions about
 # everyday files and documents 20 have such pairs at all, and two an answer from here on.
