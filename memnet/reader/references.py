@@ -26,8 +26,9 @@ _MAX_LENGTH = 60  # Characters of a cell that a question may say in full
 _LETTERS = re.compile(r"[^\W\d_]{2}[^\d\n]*")  # Of what may be asked about; no number or code
 
 _MAX_PASSAGES = 8  # Whose units are linked, the most attended
-_MAX_PAIRS = 10  # That are read, most of them in both orders
+_MAX_PAIRS = 6  # That are read, most of them in both orders
 _MAX_LINKED = 8  # Units with a name that leads from one to another; more have a common one
+_MAX_AFTER = 2  # Sentences about the subject of the one before
 _MIN_COVERED = 0.5  # Weight of the words of the question that stand in two units, of all
 # Probability of an answer by both networks from which it is given. Of 3,224 questions about
 # everyday files and documents 20 have such pairs at all, and two an answer from here on.
@@ -150,11 +151,12 @@ def read_linked(
     Source: Ding et al. 2019 (cognitive graph: names in one passage lead to the next); here what is
     linked are sentences, and the reader has them alone.
     """
-    read = (
-        _read_pair(question, pair, reader, judge)
-        for pair in _pairs(question, passages)[:_MAX_PAIRS]
-    )
-    return max(read, key=_likely, default=Prediction())
+    best, least = Prediction(), _MIN_PROBABILITY
+    for pair in _pairs(question, passages)[:_MAX_PAIRS]:
+        found = _read_pair(question, pair, least, reader, judge)
+        if _likely(found) > least:
+            best, least = found, _likely(found)
+    return best
 
 
 def _likely(prediction: Prediction) -> float:
@@ -211,7 +213,7 @@ def _linked_units(item: RankedSlot, asked: frozenset[str]) -> Iterator[_LinkedUn
     title = stems(item.slot.title)
     for number, one in enumerate(found):
         end = one.end
-        for after in found[number + 1 :]:
+        for after in found[number + 1 : number + 1 + _MAX_AFTER]:
             if not _GOES_ON.match(text, after.start):
                 break
             end = after.end
@@ -223,8 +225,13 @@ def _linked_units(item: RankedSlot, asked: frozenset[str]) -> Iterator[_LinkedUn
         yield _LinkedUnit(item, one.start, end, words, frozenset(apart))
 
 
-def _read_pair(question: str, pair: _Pair, reader: Reader, judge: Reader | None) -> Prediction:
-    """What two units say, unless it is the name that links them or one of them says it alone."""
+def _read_pair(
+    question: str, pair: _Pair, least: float, reader: Reader, judge: Reader | None
+) -> Prediction:
+    """What two units say, unless it is the name that links them or one of them says it alone.
+
+    The judge is asked only where the reader gives the answer the ``least`` probability or more.
+    """
     inputs = [pair.first.passage, pair.second.passage]
     reading = reader.read(question, inputs)
     asked, linking = stems(question), pair.first.names & pair.second.names
@@ -244,13 +251,15 @@ def _read_pair(question: str, pair: _Pair, reader: Reader, judge: Reader | None)
         if one.passage == spans[0].passage
     ]
     best, slot = candidates[0], own.item.slot
+    if best.score < least:
+        return Prediction()
     start, end = (best.start or 0) - slot.start, (best.end or 0) - slot.start
     support = own.item, other.item
     logit = max((one.logit for one in reading.units), default=0.0)
     stated = None
     if judge is not None:
         stated = judge.read(answered_by(question, best.text), inputs).answerable
-    prediction = Prediction(
+    return Prediction(
         candidates=tuple(candidates),
         support=support,
         kind="value",
@@ -266,4 +275,3 @@ def _read_pair(question: str, pair: _Pair, reader: Reader, judge: Reader | None)
         ),
         short=best.text,
     )
-    return prediction if _likely(prediction) >= _MIN_PROBABILITY else Prediction()
