@@ -72,25 +72,28 @@ def mended(text: str, fetched: "FetchedSlots", names: bool = False) -> str:
         word for word in words if word in known and not _stands_in(word, known[word], fetched)
     ]
     for number, word in enumerate(sorted(unknown, key=len, reverse=True)):
-        best = next((one for one in _ASKING if word in edits(one)), "")
+        near = edits(word)
+        best = next((one for one in _ASKING if one in near), "")
         if word == f"{best}s":
             best = f"{best}'s"
         if not best and len(word) >= _MIN_LETTERS and number < _MAX_MENDED:
-            best = _close(word, known[word], fetched)
+            best = _close(word, near, known[word], fetched)
         if best:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
     return text
 
 
-def _close(word: str, ids: NDArray[np.int64], fetched: "FetchedSlots") -> str:
-    """A word of the memory that is one edit away, the most frequent one; "" without one.
+def _close(
+    word: str, near: Collection[str], ids: NDArray[np.int64], fetched: "FetchedSlots"
+) -> str:
+    """The most frequent word of the memory ``near``, which is one edit away; "" without one.
 
     Where slots with ``ids`` have the stem of the word, it stands in them: "dries" has that of
     "dry", and is no slip of "drives".
     """
     close = sorted(
         one
-        for one in edits(word)
+        for one in near
         # "roofers" is no slip of "roofer".
         if one[0] == word[0] and one.isalpha() and not one.startswith(word[:-1])
     )

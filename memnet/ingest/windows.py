@@ -89,7 +89,9 @@ def _joined_sections(
     """
     joined: list[_Section] = []
     names = {_entry(_heading(document, one)) for one in document.blocks if one.kind == "heading"}
+    is_alone = False
     for section in _sections(document):
+        was_alone, is_alone = is_alone, _is_contents(document.text, section, names)
         if joined:
             depth = _common_depth(joined[0].path, section.path)
             start, end = joined[0].start(depth), joined[-1].blocks[-1].end
@@ -98,8 +100,8 @@ def _joined_sections(
                 or section.blocks[-1].end - start > max_characters
                 or section.blocks[0].opens
                 or any(heading.opens for heading in section.path[depth:])
-                or _is_contents(document.text, joined[-1], names)
-                or _is_contents(document.text, section, names)
+                or was_alone
+                or is_alone
             ):
                 yield joined
                 joined = []

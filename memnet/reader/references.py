@@ -31,7 +31,8 @@ _MAX_LINKED = 8  # Units with a name that leads from one to another; more have a
 _MAX_AFTER = 2  # Sentences about the subject of the one before
 _MIN_COVERED = 0.5  # Weight of the words of the question that stand in two units, of all
 # Probability of an answer by both networks from which it is given. Of 3,224 questions about
-# everyday files and documents 20 have such pairs at all, and two an answer from here on.
+# everyday files and documents 20 have such pairs at all, with names of at most four units, and two
+# an answer from here on.
 _MIN_PROBABILITY = 0.15
 _MAX_CANDIDATES = 3
 _WORD = re.compile(r"[^\W_][\w'’&-]*")

@@ -15,11 +15,14 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    folder = tmp_path_factory.mktemp("references")
-    for name, text in FILES.items():
+    return _filled(tmp_path_factory.mktemp("references"), FILES)
+
+
+def _filled(folder: Path, files: dict[str, str]) -> Engine:
+    for name, text in files.items():
         (folder / name).write_text(text)
     engine = Engine.open(folder / "store", create=True)
-    engine.ingest([folder / name for name in FILES])
+    engine.ingest([folder / name for name in files])
     return engine
 
 
@@ -71,12 +74,7 @@ LINKED = {
 
 @pytest.fixture(scope="module")
 def fair(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    folder = tmp_path_factory.mktemp("fair")
-    for name, text in LINKED.items():
-        (folder / name).write_text(text)
-    engine = Engine.open(folder / "store", create=True)
-    engine.ingest([folder / name for name in LINKED])
-    return engine
+    return _filled(tmp_path_factory.mktemp("fair"), LINKED)
 
 
 @pytest.mark.parametrize(
