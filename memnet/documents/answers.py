@@ -22,7 +22,7 @@ from memnet.documents.messages import (
     without_asides,
 )
 from memnet.documents.question import FullVectors, Question
-from memnet.documents.requests import list_all, requested
+from memnet.documents.requests import in_full, list_all, requested
 from memnet.documents.versions import weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import (
@@ -176,12 +176,13 @@ class TextAnswers:
 
     def _day_said(self, question: Question, prediction: Prediction) -> str | None:
         """The day that the short answer of a message or statement names; None where it is none."""
-        short = prediction.short
-        if short is None or not times_in(short, date.today()):
-            return None
-        for one in prediction.quotes:
+        short = prediction.short or ""
+        for one in prediction.quotes if short else ():
             slot, place = one.item.slot, one.text.find(short)
-            sent = day_sent(self._store, slot) if place >= 0 else None
+            # "ten days" of "in ten days" is a time there alone.
+            sent = None
+            if place >= 0 and times_in(one.text, date.today()):
+                sent = day_sent(self._store, slot)
             if sent is not None:
                 start = one.start + place
                 return day_said(question.text, slot.text, start, start + len(short), sent)
@@ -232,6 +233,8 @@ class TextAnswers:
         if (listed := list_all(question)) is not None:  # counted, not read
             return Retrieval(question, self.controller, self._config), [], listed
         retrieval, ranked = self._search(question, hops, top_k, after[-1].reads if after else ())
+        if (explained := in_full(question)) is not None:
+            return retrieval, ranked, explained
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts, whole = self._by_facts(question, ranked)
         if not passages or whole:

@@ -65,9 +65,11 @@ _MAX_DAYS = 31
 
 
 def day_sent(store: MemoryStore, slot: Slot) -> date | None:
-    """The day on which a message was sent or a statement told; None of other slots."""
+    """The day on which a message or mail was sent or a statement told; None of other slots."""
     if slot.valid_from is not None:
         return local_time(slot.told or slot.valid_from).date()
+    if (sent := _mail_sent(slot)) is not None:
+        return sent.date()
     symbols = store.symbols([slot.id]).get(slot.id)
     if symbols is None or MESSAGE not in symbols.keys:
         return None
@@ -164,13 +166,20 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
 
 
+def _mail_sent(slot: Slot) -> datetime | None:
+    """When a mail was sent, where it was; None for other slots."""
+    if "message_id" not in slot.metadata:
+        return None
+    try:
+        return datetime.fromisoformat(str(slot.metadata.get("date", "")))
+    except ValueError:
+        return None
+
+
 def _time_of_mail(slot: Slot) -> float:
     """When a mail was sent, in seconds since the epoch; 0 for other slots."""
-    if "message_id" not in slot.metadata:
-        return 0.0
-    try:
-        time = datetime.fromisoformat(str(slot.metadata.get("date", "")))
-    except ValueError:
+    time = _mail_sent(slot)
+    if time is None:
         return 0.0
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
@@ -429,10 +438,12 @@ def introduced_messages(
     "Sold the boat!" tells of the day on which it was sent, "Sold the boat last week" of another
     one, which it names; "I sold the boat" tells who sold it.
     """
-    when = _ASKS_WHEN.match(question.text) if question.has_messages else None
+    when = _ASKS_WHEN.match(question.text)
     who = _BEGINS_WITH_WHO.match(question.text) if question.has_messages else None
     found: dict[int, IntroducedMessage] = {}
     for item in passages:
+        if not (question.has_messages or "message_id" in item.slot.metadata):
+            continue
         if when is not None and (sent := day_sent(question.store, item.slot)) is not None:
             place = _sentence(question.text[when.end() :], item, sent)
             told = day_name(sent)

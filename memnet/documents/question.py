@@ -5,7 +5,7 @@ import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -18,12 +18,13 @@ from memnet.encoders.protocol import Encoder, UnitEncoder, document_encode, quer
 from memnet.encoders.weights import load_tokenizer
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
-from memnet.text.english import NOT_NAMES, is_foreign, query_terms
+from memnet.text.english import NOT_NAMES, STOP_WORDS, is_foreign, query_terms
 from memnet.text.names import (
     MESSAGE,
     STEM_LETTERS,
     capitalised_names,
     edits,
+    explained,
     maximal_names,
     normalise,
     possible_names,
@@ -39,6 +40,14 @@ _MAX_SLOTS = 5000  # A word that more slots hold is known anyway
 _LOOKED_AT = 20  # Slots with the stem of a word in which it is looked for as it is written
 _OF_NAME = 100  # Facts that are looked at for a part of a name
 _CAPITALISED = re.compile(r"\b[A-Z]\w+")
+_ANY_WORD = re.compile(r"[^\W\d_]+")
+_MAX_INITIALS = 6  # Words of what is abbreviated
+ASKS_MEANING = re.compile(
+    r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:(?:does|do) |(?:is|['’]s) )?"
+    r"(?:the )?(?:(?:abbreviation|acronym|letters?) )?[\"“]?(?P<short>[^\W_]{2,8})[\"”]? "
+    r"(?:mean|stands?|short|stand(?:ing)?)(?: for)?\b",
+    re.IGNORECASE,
+)
 
 
 def looked_up(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
@@ -81,6 +90,50 @@ def mended(text: str, fetched: "FetchedSlots", names: bool = False) -> str:
         if best:
             text = re.sub(rf"\b{word}\b", best, text, flags=re.IGNORECASE)
     return text
+
+
+def spelled_out(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
+    """A question with both forms of what the memory abbreviates: "the Road Traffic Act (RTA)".
+
+    An abbreviation is no word of English, or the first letters of words of the question, and stands
+    for the words that some slot explains it by. One that no other slot has is written in full, too.
+    """
+    if ASKS_MEANING.match(text):
+        return text
+    tokenizer, words = load_tokenizer(), list(_ANY_WORD.finditer(text))
+    found = {
+        one[0]: one.span()
+        for one in words
+        if not one[0].islower() or tokenizer.token_to_id(one[0]) is None
+    }
+    for at, first in enumerate(words):
+        for last in range(at + 1, min(at + _MAX_INITIALS, len(words))):
+            part = (one[0] for one in words[at : last + 1])
+            said = [one for one in part if one.casefold() not in STOP_WORDS]
+            if said[:1] == [first[0]] and said[-1:] == [words[last][0]]:
+                span = first.start(), words[last].end()
+                found.setdefault("".join(one[0] for one in said), span)
+    known = fetched.store.search_terms({one.casefold() for one in found}, _MAX_SLOTS)
+    for short, (start, end) in found.items():
+        if not len(known.get(short.casefold(), ())):
+            continue
+        for slot, place in explanations(short, fetched, scope):
+            full = slot.text[slice(*place)]
+            if normalise(text[start:end]) == normalise(full):
+                return f"{text[:end]} ({short.upper()}){text[end:]}"
+            if text[start:end] == short and len(known[short.casefold()]) == 1:
+                return f"{text[:start]}{full} ({short}){text[end:]}"
+    return text
+
+
+def explanations(
+    short: str, fetched: "FetchedSlots", scope: Scope
+) -> Iterator[tuple[Slot, tuple[int, int]]]:
+    """The slots that say what an abbreviation stands for, and where in their text."""
+    ids = fetched.store.search_terms([short.casefold()], _MAX_SLOTS).get(short.casefold())
+    for slot in fetched.slots([] if ids is None else ids[:_LOOKED_AT].tolist()):
+        if scope.namespace in (None, slot.namespace) and (place := explained(short, slot.text)):
+            yield slot, place
 
 
 def _close(
@@ -313,8 +366,8 @@ class Question:
         self._nearest = self._sharing = (0, dict[int, float]())
 
     def mended(self) -> Self:
-        """This question without a slip of typing, for what reads it; within ``reading``."""
-        text = mended(self.text, self.fetched)
+        """This question without slips of typing, abbreviations in full; within ``reading``."""
+        text = spelled_out(mended(self.text, self.fetched), self.fetched, self.scope)
         return self if text == self.text else self._with(text, self.scope)
 
     def sub_question(self, text: str) -> Self:

@@ -9,10 +9,10 @@ from itertools import compress, islice, zip_longest
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from memnet.documents.question import Question
+from memnet.documents.question import ASKS_MEANING, Question, explanations
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot, slot_candidate
-from memnet.reader.quotes import Quotation
+from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.sequences import is_heading
 from memnet.reader.values import MEASURED, unit_of, value_of
 from memnet.storage import Slot
@@ -237,6 +237,25 @@ def list_all(question: Question) -> Prediction | None:
     support = tuple(RankedSlot(slot, 1.0, 1.0, 1.0, 1) for slot in slots)
     shown = "\n".join([f"{shown}:", *few])
     return Prediction(answers, support, "list", short=short, added=shown) if names else None
+
+
+def in_full(question: Question) -> Prediction | None:
+    """What an abbreviation stands for, where that is asked and a slot says it; else None.
+
+    Nothing, where what the meaning of is asked stands nowhere.
+    """
+    asked = ASKS_MEANING.match(question.text)
+    if asked is None:
+        return None
+    short = asked["short"].casefold()
+    if len(question.store.search_terms([short], 1).get(short, [short])) == 0:
+        return Prediction(abstained=True)
+    for slot, (start, end) in explanations(asked["short"], question.fetched, question.scope):
+        item = RankedSlot(slot, 1.0, 1.0, 1.0, 1)
+        found = slot_candidate(slot, start, end, 1.0)
+        quotes = quote_around(item, start, end)
+        return Prediction((found,), (item,), "value", 1.0, quotes=quotes, short=found.text)
+    return None
 
 
 def _records(question: Question, noun: str, kinds_of: Sequence[str]) -> Iterator[_Record]:

@@ -163,9 +163,11 @@ def _surest(question: str, text: str, found: Sequence[_Verdict]) -> _Verdict | N
     if best is None:
         return None
     if any(one.word != best.word for one in sure):
-        # "Other animals are not allowed" says nothing of dogs: no word of the question.
+        # "Other animals are not allowed" says nothing of dogs: no word of the question. Beside
+        # "You may smoke on the balcony" neither "Smoking is forbidden inside" does of the balcony.
         asked = stems(question) - _OF_PERMISSION
-        about = [one for one in sure if asked & stems(text[one.start : one.end])]
+        said = [(one, asked & stems(text[one.start : one.end])) for one in sure]
+        about = [one for one, own in said if own and not any(own < other for _, other in said)]
         words = {one.word for one in about}
         best = max(about, key=lambda one: one.probability) if len(words) == 1 else None
     return best if best is not None and best.probability >= _GIVEN else None
@@ -190,16 +192,18 @@ def _excepted(question: str, text: str) -> str | None:
     """A sentence without its exception, where a question is about just that; None elsewhere.
 
     What holds otherwise does not hold then: one may park on Sundays where it is forbidden "except
-    on Sundays". "" where the question may be about it, as it has some of its words.
+    on Sundays". "" where the question may be about it, as it has some of its words that the rest
+    has not: "dogs, except assistance dogs" leaves dogs in general to the rest.
     """
     found = _EXCEPTION.search(text)
     if found is None or _EXCEPTION.search(question):
         return None
     asked = stems(question)
     cases = [stems(one) for one in _CASES.split(found["case"] or found["clause"])]
+    rest = text[: found.start()] + text[found.end() :]
     if any(case and case <= asked for case in cases):
-        return text[: found.start()] + text[found.end() :]
-    return "" if asked & frozenset[str]().union(*cases) else None
+        return rest
+    return "" if asked & frozenset[str]().union(*cases) - stems(rest) else None
 
 
 def _deciding(verdict: _Verdict, quotes: Sequence[Quotation]) -> tuple[Quotation, ...]:

@@ -36,8 +36,18 @@ _NOUN = re.compile(rf"\b(?:{'|'.join(_NOUNS.split())})\b", re.IGNORECASE)
 # Words of a question about a list as such, beside those that say what the list is about.
 _OF_LISTS = stems(
     f"{_NOUNS} list lists all any every already far show tell me many much still yet do done been "
-    "so have off not open undone unfinished incomplete pending outstanding missing left remain "
-    "finished complete closed ticked checked"
+    "so have has need get got over off not open undone unfinished incomplete pending outstanding "
+    "missing left remain finished complete closed ticked checked"
+)
+# Asks for a list of tasks, wherever one is: "What still has to be done?"
+_TO_DO = re.compile(
+    r"(?:what|which)\b.{0,60}\b(?:still\b.{0,30}\bto (?:be done|do)|(?:left|yet) to (?:be done|do)|"
+    r"to[ -]?do[ -]list)\b",
+    re.IGNORECASE,
+)
+# Until when, and by whom: "before we leave", "Clara still has"
+_CIRCUMSTANCE = re.compile(
+    r"\b(?i:before|until|by the time)\b.*|\b[A-Z]\w+(?= (?:still )?(?:has|have|needs?)\b)"
 )
 _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|every\w*)\b", re.IGNORECASE)
@@ -86,12 +96,15 @@ def read_tasks(
 
     Either it asks for the open or the done ones of a list, or how many they are; or whether one
     task is done. Of the ``passages``, those of the source are looked at that was attended to most
-    when they were ``read``; where a list is asked for, all of it (``passages_of`` gives as many as
-    wanted of a source and namespace).
+    when they were ``read``, or that has tasks where what is to be done is asked for; where a list
+    is, all of it (``passages_of`` gives as many as wanted of a source and namespace).
     """
     first = read.attended[0].item if read.attended else None
     own = [one for one in passages if first is not None and one.slot.source == first.slot.source]
     state = _STATE.search(question)
+    if state is not None and _TO_DO.match(question) and not any(map(_has_tasks, own)):
+        own = [one for one in passages if _has_tasks(one)][:1]
+        first = own[0] if own else None
     if first is not None and state is not None and any(map(_has_tasks, own)):
         ranked = {one.slot.id: one for one in own}
         slots = passages_of(first.slot.source, first.slot.namespace, _MOST_SLOTS)
@@ -121,15 +134,21 @@ def _has_tasks(item: RankedSlot) -> bool:
 
 
 def _of_list(question: str, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks of the list that a question asks about; none where it is about something else."""
-    asked = stems(_NOT.sub(" not", question)) - _OF_LISTS
-    known = [asked & stems(task.caption) for task in tasks]
-    most = max(map(len, known))
-    own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]
-    asked -= stems(tasks[0].quotation.item.slot.title).union(*known)
-    if asked and not _NOUN.search(question):
-        return []
-    return [task for task in own if asked <= stems(task.what)]
+    """The tasks of the list that a question asks about; none where it is about something else.
+
+    "Before the season" may be what it is about, or only say until when.
+    """
+    title = stems(tasks[0].quotation.item.slot.title)
+    for text in (question, _CIRCUMSTANCE.sub("", question)):
+        asked = stems(_NOT.sub(" not", text)) - _OF_LISTS - title
+        known = [asked & stems(task.caption) for task in tasks]
+        most = max(map(len, known))
+        own = [task for task, words in zip(tasks, known, strict=True) if len(words) == most]
+        asked -= frozenset[str]().union(*known)
+        found = [task for task in own if asked <= stems(task.what)]
+        if found and (not asked or _NOUN.search(question)):
+            return found
+    return []
 
 
 def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Reader) -> Prediction:

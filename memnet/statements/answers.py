@@ -141,7 +141,7 @@ class StatementAnswers:
         holding = [one for one in read if not one.has_ended(now)]
         told = list({one.id: one for one in (*holding[:_HOLDING], *read)}.values())[:_READ]
         told = of_their_time(question, told, scope.moment())
-        told = without_others(question, told, scope.moment(), ended)
+        told = without_others(question, told, scope.moment(), self.encoder.encode, ended)
         weights = self._attention(question, vector, told)
         best = list(range(len(told)))
         if not chosen:

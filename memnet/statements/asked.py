@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.contrasts import codes_of, differ
+from memnet.reader.contrasts import codes_of, differ, says_of_another
 from memnet.statements.judge import columns_of
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.relations import OPEN_ASPECTS, relation_of
@@ -94,13 +94,21 @@ _RELATIVE = re.compile(
     rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
     re.IGNORECASE,
 )
+_EACH_WEEK = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
+)
+_MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
 
 
 def without_others(
-    question: str, told: Sequence[Told], moment: float, ended: Sequence[Told] = ()
+    question: str,
+    told: Sequence[Told],
+    moment: float,
+    encode: Encode,
+    ended: Sequence[Told] = (),
 ) -> list[Told]:
     """The statements without those about another thing than the one that a question names.
 
@@ -116,6 +124,7 @@ def without_others(
             own = [one for one in kept if stems_of(one.subject) <= asked]
             by |= {one.id for one in own if columns_of(one).relation.ends}
             kept = [one for one in kept if not _denies(one, asked, one.id in by)]
+    kept = _of_closest(question, kept, encode)
     if _BEFORE.search(question):
         kept = _ended(question, kept, moment)
     if times_in(question, local_time(moment).date()):
@@ -124,6 +133,36 @@ def without_others(
     if not any(codes and codes <= codes_of(one.subject) for one in kept):
         return kept
     return [one for one in kept if not (other := codes_of(one.subject)) or other & codes]
+
+
+def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Told]:
+    """The statements without those of another thing or time, where one is told of what is asked.
+
+    The alarm code of the bakehouse is not that of the shop, nor is Saturday a weekday.
+    """
+    asked = stems_of(question)
+    shared = [asked & stems_of(one.text) for one in told]
+
+    def is_of_other(place: int) -> bool:
+        text, own = told[place].text, shared[place]
+        return any(own < other for other in shared) and (
+            _of_other_days(question, text)
+            or (len(own) >= _MIN_SHARED and says_of_another(question, text, text, encode))
+        )
+
+    others = {place for place in range(len(told)) if is_of_other(place)}
+    return [
+        one
+        for place, one in enumerate(told)
+        if place not in others
+        or not any(shared[place] < own for at, own in enumerate(shared) if at not in others)
+    ]
+
+
+def _of_other_days(question: str, text: str) -> bool:
+    """Whether both are about days of the week that come again, and about others."""
+    both = _EACH_WEEK.search(question) and _EACH_WEEK.search(text)
+    return bool(both) and names_other_times(question, text)
 
 
 def _denies(one: Told, asked: set[str], ends: bool) -> bool:

@@ -22,7 +22,12 @@ from memnet.statements.protocol import (
     predicate_of,
 )
 from memnet.statements.relations import Relation, relation_of
-from memnet.statements.things import about_other_things, parts_with
+from memnet.statements.things import (
+    about_other_things,
+    on_other_days,
+    parts_with,
+    stems_of,
+)
 from memnet.statements.times import dated_passage, overlap
 from memnet.storage import Told
 from memnet.text.dates import DateRange, local_time
@@ -38,6 +43,8 @@ _LIKING = re.compile(
     re.IGNORECASE,
 )
 
+_CLAUSE_END = re.compile(r"[,;]\s|\s(?:after all|at all|any ?more|any longer)\b", re.IGNORECASE)
+
 
 class Columns(NamedTuple):
     """What the rules see in the columns of a statement."""
@@ -46,6 +53,7 @@ class Columns(NamedTuple):
     aliases: frozenset[str]  # Other names of the subject, normalised
     relation: Relation
     words: tuple[str, ...]  # Stems of what it says of its subject: equal if the same word for word
+    clause: tuple[str, ...]  # Those up to the first comma, or "after all"
     liked: tuple[str, ...]  # Stems of what its subject likes or dislikes; empty for anything else
     negative: bool
 
@@ -112,7 +120,9 @@ class RuleJudge:
         excluded = exclusive & (weights[:-1] > weights[-1])
         same = same_words | (excluded & same_value)
         other_days = _on_other_days(new, earlier, same)
-        repeated, contradicted = same & ~opposite, (same | same_liked) & opposite
+        same_clause = same_subject & mask(lambda one: own.clause == one.clause)
+        repeated = same & ~opposite
+        contradicted = (same | same_liked | same_clause) & opposite
         if new.act != "forget":
             repeated &= ~other_days
         replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
@@ -128,7 +138,7 @@ class RuleJudge:
             affected = repeated & (same_words if repeats_words else same_aspects)
         with np.errstate(all="ignore"):
             beside_empty = weights[:-1] / (weights[:-1] + weights[-1])
-        certainty = np.where(same_words | same_liked, 1.0, beside_empty)
+        certainty = np.where(same_words | same_liked | same_clause, 1.0, beside_empty)
         probabilities = np.zeros((len(earlier), len(Label)), np.float32)
         probabilities[affected, label] = certainty[affected]
         probabilities[:, Label.NONE] = 1 - probabilities.sum(axis=1)
@@ -169,6 +179,7 @@ def _columns(subject: str, aliases: tuple[str, ...], predicate: str, polarity: b
         aliases=frozenset(map(subject_symbol, aliases)),
         relation=relation,
         words=stems(predicate),
+        clause=stems(_CLAUSE_END.split(predicate, maxsplit=1)[0]),
         liked=stems(predicate[liking.end() :]) if liking else (),
         negative=not polarity or relation.ends or dislikes,
     )
@@ -219,6 +230,9 @@ class LearnedJudge:
 
     def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         """As ``StatementJudge.judge``."""
+        return _of_closest(new, earlier, self._judged(new, earlier))
+
+    def _judged(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         by_rules = self.rules.judge(new, earlier)
         is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
         is_read = is_read and not is_over(new) and not REMINDS.match(new.text)
@@ -260,6 +274,31 @@ class LearnedJudge:
             labels[index, Label.NONE] = 1 - probability
             partly[index] = read.partly[row] > 1 / 2
         return Judgement(labels, partly)
+
+
+def _of_closest(new: Told, earlier: Sequence[Told], judgement: Judgement) -> Judgement:
+    """A judgement without changes to what has less of a new statement than another that it changes.
+
+    Both held beside each other, so that each is of something of its own: "On weekdays the shop
+    closes at 6:30" is not said of "On Saturdays the shop closes at 1".
+    """
+    labels = judgement.labels.argmax(axis=1) if len(earlier) else np.zeros(0, np.int64)
+    own, told = stems_of(new.text), [stems_of(one.text) for one in earlier]
+    changed = np.flatnonzero(np.isin(labels, (Label.SUPERSEDE, Label.CORRECT, Label.END)))
+    others = [
+        one
+        for one in changed
+        if on_other_days(new, earlier[one])
+        or (
+            len(own & told[one]) > 1
+            and any(own & told[one] < own & told[two] and told[one] - told[two] for two in changed)
+        )
+    ]
+    if not others:
+        return judgement
+    probabilities = judgement.labels.copy()
+    probabilities[others] = np.eye(len(Label), dtype=np.float32)[Label.NONE]
+    return judgement._replace(labels=probabilities)
 
 
 def _happened_apart(new: Told, earlier: Told) -> bool:

@@ -88,7 +88,7 @@ def with_contradiction(found: FoundStatements, reading: StatementReading) -> Sta
     The write controller has noted which statements can't both hold; both must still hold. What one
     statement of one clause says contradicts nothing.
     """
-    needed = _needed(reading)
+    needed = [index for index in _needed(reading) if found.told[index].valid_until is None]
     single = len(needed) == 1 and _JOINT.search(found.told[needed[0]].text) is None
     if reading.form == "conflict" and single:
         reading = reading._replace(forms={**reading.forms, "conflict": 0.0})

@@ -47,11 +47,17 @@ def _verb(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?:has|have) )?(?:{pattern})\b ?", re.IGNORECASE)
 
 
+_DAY = re.compile(
+    r"(?:the (?=\d))?(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?)?"
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
+    r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
+    re.IGNORECASE,
+)
 # The aspects of a verb, and whether it ends their value
 _VERBS = [
     (
         frozenset(section.removeprefix("ends ").split()),
-        _verb("|".join(verbs).replace("BE", _BE).replace("IN", _IN)),
+        _verb("|".join(verbs).replace("BE", _BE).replace("IN", _IN).replace("DAY", _DAY.pattern)),
         section.startswith("ends "),
     )
     for section, verbs in word_lists("verbs.txt")
@@ -66,11 +72,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _HOUR = re.compile(r"(?:\d{1,2}(?:[:.]\d\d)?|noon|midnight)\b", re.IGNORECASE)
-_DAY = re.compile(
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
-    r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
-    re.IGNORECASE,
-)
 # States rather than places, after "is in" and the like.
 _NO_PLACE = re.compile(
     r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"

@@ -21,12 +21,19 @@ from memnet.text.restated import stem
 # Left out of what a thing is called: "my new address" is in the place of "the address".
 _NO_PART = frozenset((*ARTICLES, *"this that new current latest present next last old s".split()))
 _OWNERS = {"our": "my", "i": "my", "we": "my", "me": "my"}
+_ANYBODYS = frozenset("my your his her their its whole entire".split())
 _WITH = frozenset("with about for of".split())
 _AT = frozenset("from to in into at on by under over near until till since as than".split())
 _BE = frozenset("is are am be been was were become became".split())
 _HOUR = re.compile(
     r"\b(?:(?:at|by) \d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b\.?| o['’]clock)?|"
     r"\d{1,2}(?:[:.]\d\d|(?:[:.]\d\d)? ?[ap]\.?m\b\.?| o['’]clock))",
+    re.IGNORECASE,
+)
+# Days of each week on which something is so; "sings on Mondays at 7" says when it is.
+_EACH = r"((?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b"
+_ON_DAYS = re.compile(
+    rf"^\W{{0,4}}(?:on|at|during) (?:the )?{_EACH}|\d[^\s,;]{{0,8}}(?: [a-z]{{1,9}})?,? on {_EACH}",
     re.IGNORECASE,
 )
 _PARTED = re.compile(
@@ -60,6 +67,8 @@ def about_other_things(new: Told, earlier: Told) -> bool:
     own, other = _called(new.subject), _called(earlier.subject)
     if own and other and not set(own) <= set(other) and not set(other) <= set(own):
         return _other_subjects(new, own, earlier, other)
+    if own and other and _is_one_of_several(new, own, earlier, other):
+        return True
     if denies_another(new, earlier):
         return True
     return _other_objects(new, own, earlier)
@@ -75,6 +84,13 @@ def denies_another(new: Told, earlier: Told) -> bool:
         stems_of(DENIED.sub(" ", one.text)) - stems_of(one.subject) for one in (new, earlier)
     )
     return bool(denied & said and denied - said and said - denied)
+
+
+def on_other_days(new: Told, earlier: Told) -> bool:
+    """Whether two statements are about other days of each week: "On Sundays it opens at 10"."""
+    days = [_ON_DAYS.findall(one.text) for one in (new, earlier)]
+    own, other = ({day.casefold() for found in one for day in found if day} for one in days)
+    return bool(own and other) and own.isdisjoint(other)
 
 
 def is_of_another(asked: str, told: Told) -> bool:
@@ -137,6 +153,14 @@ def _other_subjects(new: Told, own: list[str], earlier: Told, other: list[str]) 
         # The key is with one of two at a time; a time is of each.
         return not are_names and _has_time(new) and _has_time(earlier)
     return rest.isdisjoint(rest_before) and (common > 0 or not are_names)
+
+
+def _is_one_of_several(new: Told, own: list[str], earlier: Told, other: list[str]) -> bool:
+    """Whether a thing has a name that the one told of before has not: "the children's choir"."""
+    if own[0] != other[0] or is_plain_name(new.subject) or is_plain_name(earlier.subject):
+        return False
+    before_head = _words(new.subject)[: _words(new.subject).index(own[0])]
+    return not set(before_head) - set(other) - _ANYBODYS <= set(_words(earlier.text))
 
 
 def _other_objects(new: Told, called: list[str], earlier: Told) -> bool:

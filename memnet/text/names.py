@@ -32,6 +32,8 @@ _GAP_CHARACTERS = " ,-–/:'’!&\u00a0"  # May stand between two words of one n
 _OPENING_CHARACTERS = 250  # Characters of a text in which its first sentence is looked for
 _MAX_NAME_WORDS = 10
 _MAX_QUESTION_WORDS = 200
+_MAX_LETTERS = 7  # Of an abbreviation that is looked up
+_BETWEEN_INITIALS = r"(?:[ -](?:of|and|for|the|in|to|on|&))?[ -]"
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
 
 
@@ -187,6 +189,28 @@ def capitalised_names(question: str, names: Collection[str]) -> list[str]:
     capitalised = {normalise(word) for word in _WORD.findall(question) if not word[0].islower()}
     chosen = [name for name in names if not capitalised.isdisjoint(name.split())]
     return chosen or list(names)
+
+
+def explained(short: str, text: str) -> tuple[int, int] | None:
+    """Where a text says in full what an abbreviation stands for; None where it does not.
+
+    That is before it in parentheses, or after it: "Road Traffic Act (RTA)", "RTA (Road Traffic
+    Act)", "RTA: Road Traffic Act". The words begin with its letters, but for small ones between.
+
+    Source: Schwartz and Hearst 2003, with words for letters.
+    """
+    letters = [re.escape(one) for one in short.casefold() if one.isalnum()]
+    if not 2 <= len(letters) <= _MAX_LETTERS:
+        return None
+    words = r"\b" + _BETWEEN_INITIALS.join(rf"{one}[^\W\d_]{{1,20}}" for one in letters) + r"\b"
+    name = re.escape(short)
+    for pattern in (
+        rf"(?P<long>{words}),? ?\((?:the )?{name}s?\)",
+        rf"\b{name} ?(?:\(|[:=–—-] ?|stands for |means |is short for )(?:the )?(?P<long>{words})",
+    ):
+        if found := re.search(pattern, text, re.IGNORECASE):
+            return found.span("long")
+    return None
 
 
 def stems(text: str, letters: int = STEM_LETTERS) -> frozenset[str]:

@@ -412,6 +412,9 @@ _ALONE = re.compile(
     re.IGNORECASE,
 )
 
+# "next Friday before training": what else says when on that day
+_BESIDE = re.compile(r",? (?P<event>(?:before|after) (?:[^\W\d_]+ ?){1,4})", re.IGNORECASE)
+
 
 def with_days(text: str, reference: date) -> str:
     """A text with the days of what is relative, in parentheses: "yesterday (3 March 2026)"."""
@@ -424,9 +427,9 @@ def with_days(text: str, reference: date) -> str:
 def day_said(question: str, text: str, start: int, end: int, reference: date) -> str | None:
     """What a piece of a text says where it is a relative time and nothing else: "3 March 2026".
 
-    An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026". None
-    where it says something else, or how long something takes; for a question about a length of
-    time, or about what comes back, it stays as said.
+    An hour or event stays beside it, and the name of a day that may come back: "Friday, 6 March
+    2026". None where it says something else, or how long something takes; for a question about a
+    length of time, or about what comes back, it stays as said.
     """
     if _AS_SAID.search(question):
         return None
@@ -439,11 +442,14 @@ def day_said(question: str, text: str, start: int, end: int, reference: date) ->
     if place.role == "at" and _HOW_LONG.search(question):
         return None
     before = _ALONE.fullmatch(text[start : max(start, place.start)])
-    after = _ALONE.fullmatch(text[min(end, place.end) : end])
+    rest = text[min(end, place.end) : end]
+    beside = _BESIDE.fullmatch(rest)
+    after = _ALONE.fullmatch("" if beside else rest)
     if before is None or after is None:
         return None
     day = str(place.days)
     if place.weekday:
         day = f"{WEEKDAYS[place.days.first.weekday()]}, {day}"
     hour = before["hour"] or after["hour"] or ""
-    return ", ".join(filter(None, (day, f"at {hour}" if hour.isdigit() else hour)))
+    said = (day, f"at {hour}" if hour.isdigit() else hour, beside["event"] if beside else "")
+    return ", ".join(filter(None, said))

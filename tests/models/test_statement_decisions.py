@@ -92,6 +92,32 @@ def test_decisions_on_pairs_that_the_settings_were_not_chosen_on(memory: Engine)
     assert len(wrong) <= 8, wrong  # 5 by rules alone, which see few of the changes in notes
 
 
+@pytest.mark.parametrize(
+    ("texts", "standing"),
+    [
+        (["On weekdays the baths open at 7.", "On Sundays the baths open at 10.",
+          "On weekdays the baths now open at 6."], [1, 2]),
+        (["The band rehearses on Mondays.", "The youth band rehearses on Fridays."], [0, 1]),
+        (["Vera teaches the first class on Mondays.", "Vera teaches the last class on Fridays.",
+          "Vera no longer teaches the first class on Mondays."], [1, 2]),
+        (["Otto is allergic to wasps.",
+          "Otto is not allergic to wasps after all, the doctor says."], [1]),
+        (["The regatta is on 3 May 2026.",
+          "The regatta has been postponed by a week, to 10 May 2026."], [1]),
+        (["The regatta is on 3 May 2026.", "The regatta has been moved to 10 May 2026."], [1]),
+    ],
+)  # fmt: skip
+def test_only_what_is_said_anew_gives_way(
+    memory: Engine, texts: list[str], standing: list[int]
+) -> None:
+    namespace = texts[-1]
+    for text in texts:
+        memory.tell(text, namespace=namespace)
+    told = memory.history(namespace=namespace)
+    holding = [one.text for one in told if one.changed_by is None]
+    assert holding == [texts[place] for place in standing]
+
+
 def test_the_floor_parts_states_of_one_kind_from_others(memory: Engine) -> None:
     rows = rows_of("states.tsv")
     relations = [relation_of(f"is {state}", "it").words for row in rows for state in row[1:]]

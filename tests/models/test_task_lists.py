@@ -85,6 +85,23 @@ def test_the_state_of_tasks_answers(
 
 
 @pytest.mark.parametrize(
+    ("question", "open_ones"),
+    [
+        ("What still has to be done before we ski?", 4),
+        ("What is still to be done for the hut?", 4),
+        ("Which jobs after the season are left over?", 2),
+        ("What does Ida still have on her to-do list?", 4),
+        ("What still has to be done for the boat?", 0),
+    ],
+)
+def test_what_is_to_be_done_is_found_among_other_documents(
+    hut: Engine, question: str, open_ones: int
+) -> None:
+    hut.ingest(Document(id="ski", title="Ski trip", text="We ski at Malga Orn with Ida in March."))
+    assert len(hut.ask(question).quotes if open_ones else ()) == open_ones
+
+
+@pytest.mark.parametrize(
     ("question", "short"),
     [("Where does the firewood come from?", "Ulm"), ("Has the stove been cleaned?", None)],
 )

@@ -170,6 +170,7 @@ def test_a_text_is_written_out_for_reading() -> None:
         ("since last March", "March 2025"),
         ("until the 27th.", "27 March 2026"),
         ("tomorrow at 11", "5 March 2026, at 11"),
+        ("tomorrow after the race", "5 March 2026, after the race"),
         ("for two weeks", None),
         ("5 May 2024", None),
         ("yesterday in Rome", None),

@@ -161,6 +161,14 @@ class _ByText:
             "Goats are welcome on deck. No beast comes on a Sunday.",
         ),
         (
+            "May I light a fire on the beach?",
+            "Fires are forbidden in the wood. You may light a fire on the beach. "
+            "Glass is forbidden on the beach.",
+            _ByText(Fires=("no", 0.98), You=("yes", 0.97), Glass=("no", 0.99)),
+            "yes",
+            "Yes: You may light a fire on the beach. Glass is forbidden on the beach.",
+        ),
+        (
             "Is smoke allowed?",
             "Kaya has asthma. Smoke is fine for her.",
             _ByText(Smoke=("yes", 0.97)),
@@ -188,11 +196,13 @@ _CAMPING = "Camping is forbidden, apart from the lower field and on Sundays."
         ("Is the sauna open on Tuesdays?", "The sauna is open daily except on Tuesdays.", "no"),
         ("May members fish?", "Nobody may fish unless they are members.", "yes"),
         ("May I camp here?", _CAMPING, "no"),
+        ("Are carts allowed in the yard?",
+         "Carts are not allowed in the yard, apart from hand carts.", "no"),
         ("May I camp on the lower field?", _CAMPING, "yes"),
         ("May I camp on Sundays?", _CAMPING, "yes"),
         ("Is the loft heated?", "All rooms except the loft are open.", "no"),
     ],
-)
+)  # fmt: skip
 def test_an_exception_turns_a_verdict_round(question: str, text: str, short: str) -> None:
     network = LazyReader(SPANS).load_verdicts()
     assert network is not None
