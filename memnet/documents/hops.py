@@ -280,6 +280,9 @@ def read_in_hops(
         # Of words in other scripts the cosines of an encoder of English say nothing.
         elif not OTHER_LETTER.search(question.sought):
             scores = controller.mixed(scores, found)
+        if len(coded := question.terms.coded):
+            named = np.isin(found.ids, coded) * np.float32(config.question_symbol_weight)
+            scores = scores._replace(symbolic=scores.symbolic + named)
         reads[-1] = _attend(found, controller, scores, question.sought)
     return reads
 

@@ -25,6 +25,7 @@ from memnet.text.names import (
     capitalised_names,
     edits,
     explained,
+    has_digit,
     maximal_names,
     normalise,
     possible_names,
@@ -199,6 +200,8 @@ _MAX_TERMS = 24
 _MAX_DOCUMENT_FREQUENCY = 5000
 # Texts whose vectors are remembered: a question has a few parts, and several threads may ask.
 _KEPT = 64
+# A number or code names the slots that have it, if these are few; shorter ones are quantities.
+_MIN_CODE, _MOST_CODED = 4, 3
 _RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by their first letters
 
 
@@ -500,6 +503,16 @@ class QuestionTerms:
             normalise(term)[:STEM_LETTERS]: weight
             for term, weight in zip(terms, self.weights.tolist(), strict=True)
         }
+
+    @property
+    def coded(self) -> NDArray[np.int64]:
+        """[P] ids of the slots with a number or code of the question that few others have."""
+        found = (
+            slots
+            for term, slots in zip(self.words, self._postings, strict=True)
+            if has_digit(term) and len(term) >= _MIN_CODE and len(slots) <= _MOST_CODED
+        )
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
     def occurrences(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Which words each slot contains: [K] ids to [K, T] float32, 1 or 0."""

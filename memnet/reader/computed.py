@@ -39,6 +39,7 @@ _MANY_OF = re.compile(
 )
 _FOLD = re.compile(
     r"\b(?:total|sum|altogether|combined|together|in all|overall|add(?:s|ed)? up to"
+    r"|(?:in|over) the whole(?: of)?"
     r"|(?:how much|what)\b(?=.{1,40}\b(?:we|I|they|you) (?P<spent>spend|spent|pay|paid)\b)"
     r"|how much(?=.{1,40}\bdid (?:we|I|they|you)\b)"
     r"|average|(?<=the )mean(?= \w))\b",
@@ -56,10 +57,12 @@ _NOT_COMPUTED = re.compile(
     r"|no(?= \w{1,20} than)))\b(?= |-)(?! (?:run|row|half|round|shift|floor|class))|\bwhy\b",
     re.IGNORECASE,
 )
+_OPEN_LATE = re.compile(r"\b(?:stays?|is|are) open(?= (?:the )?(?:latest|longer|later)\b)", re.I)
 _CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
 _DENIED = re.compile(
-    r"\b(?:not|never)(?: (?:yet been|been yet|yet|been))? (?P<denied>[^\W\d_]{3,20})\b",
+    r"\b(?:not|never)(?: (?:yet been|been yet|yet|been))?(?: (?:on|in|at))? "
+    r"(?P<denied>[^\W\d_]{3,20})\b",
     re.IGNORECASE,
 )
 # Between the first and the last of several rows that follow each other: "May to July"
@@ -80,9 +83,13 @@ _SEVERAL = re.compile(
     r"except|without|not|no)\b",
     re.IGNORECASE,
 )
+_MOST_OF = re.compile(r"\bthe (?:most|fewest|least) of\b", re.IGNORECASE)  # "do we have"
 _KIND = re.compile(r"(?:which|what) (\w+)", re.IGNORECASE)
-_TITLED = frozenset(map(stem, ("name", "title")))  # Headers of what rows are called
-_QUANTITIES = stems("pieces quantity qty number amount count units ordered")
+# Headers of what rows are called
+_TITLED = frozenset(map(stem, ("name", "title", "description", "designation")))
+_WORTH = stems("value worth amount money")  # What is in a column of prices
+# Headers of columns that say how many
+QUANTITIES = stems("pieces quantity qty number amount count units ordered stock")
 _NEGATING = frozenset("not never yet been".split())
 _NUMBERED = frozenset(map(stem, "name no nr number id code".split()))  # They do not say of what
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
@@ -163,9 +170,9 @@ def operation_of(question: str) -> frozenset[str] | None:
 
 def compute(question: str, tables: Sequence[Table]) -> Computed | None:
     """The answer from the one table that explains a question best; None if two differ."""
-    asked = _Asked(question)
     found: list[Computed] = []
     for table in tables:
+        asked = _Asked(question, table.headers)
         ways = (one for one in (table, table.turned_over()) if one and len(one.rows) > 1)
         found += list(filter(None, (_Computation(asked, one).result() for one in ways)))[:1]
     most = max((one.explained for one in found), default=0.0)
@@ -176,7 +183,8 @@ def compute(question: str, tables: Sequence[Table]) -> Computed | None:
 class _Asked:
     """What the words of a question ask to compute."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, headers: Iterable[str] = ()) -> None:
+        question = _OPEN_LATE.sub("closes", question)
         question = _CONTRACTED.sub(lambda one: f"{_WHOLE.get(one[1], one[1])} not", question)
         self.question = question
         content = frozenset(query_terms(question))
@@ -190,7 +198,10 @@ class _Asked:
             )
             for match in words
         ]
-        self.limit = limit = _LIMIT.search(question)
+        limit = _LIMIT.search(question)
+        if limit is not None and any(_says(header, limit[0]) for header in headers):
+            limit = None  # "for dogs over 20 kg", the header of a column
+        self.limit = limit
         within = range(*limit.span()) if limit else ()
         self.limited = frozenset(n for n, match in enumerate(words) if match.start() in within)
         denied = _DENIED.search(question)
@@ -252,6 +263,9 @@ class _Computation:
         self._negated = False  # Whether what the question denies was taken into account
         self._cells = set[tuple[str, str]]()  # That the question names
         self._empty = 0  # Cells that say neither yes nor no
+        counts = HOW_MANY.search(asked.question) is not None
+        # A price is none of "how many tickets", whatever its header says.
+        self._prices = [one for one in table.measured if counts and self._sign("expensive", one)]
 
     def result(self) -> Computed | None:
         """The answer, if the table gives one."""
@@ -268,6 +282,9 @@ class _Computation:
         """The column that is compared; None where two fit equally."""
         degree = self.asked.degree or _Degree(frozenset(), 1, "", False)
         named = self._named_column({*taken, *degree.tokens})
+        if named is None and _MOST_OF.search(self.asked.question):
+            amounts = [one for one in self.table.measured if stems(one) & QUANTITIES]
+            named = _Column(amounts[0], frozenset()) if len(amounts) == 1 else None
         if not degree.adjective:
             return named and named._replace(sign=degree.sign)
         fits = {
@@ -286,19 +303,22 @@ class _Computation:
 
     def _named_column(self, taken: Collection[int]) -> _Column | None:
         """The measured column that the question's words name best; None where two fit equally."""
-        columns: list[tuple[int, int, int, str, frozenset[int]]] = []
+        columns: list[tuple[int, int, bool, int, str, frozenset[int]]] = []
         asked = {n: self.asked.tokens[n] for n in self.asked.content if n not in taken}
         for header in self.table.measured:
+            if header in self._prices:
+                continue
             words, written = stems(header), _words(header)
             alike = frozenset[str]().union(*(one for one, *_ in _MEASURES if one & written))
             named = {n for n, one in asked.items() if one.stem in words or one.word in alike}
             hits = {asked[n].stem for n in named} & words
             if named:
-                order = len(hits), len(named), -len(words - hits)
+                whole = _says(self.asked.question, header)  # "over 20 kg", not "up to 20 kg"
+                order = len(hits), len(named), whole, -len(words - hits)
                 columns.append((*order, header, frozenset(named)))
         columns.sort(reverse=True)
-        tied = len(columns) > 1 and columns[0][:3] == columns[1][:3]
-        return None if not columns or tied else _Column(*columns[0][3:])
+        tied = len(columns) > 1 and columns[0][:4] == columns[1][:4]
+        return None if not columns or tied else _Column(*columns[0][4:])
 
     def _sign(self, adjective: str, header: str) -> int:
         """Whether an adjective means more (1) or less (-1) of a column; 0 if it is not about it.
@@ -399,12 +419,10 @@ class _Computation:
                 self._used |= asked.saying(stems(one))
                 return one
         kind = _KIND.match(asked.question)
-        if (
-            kind
-            and header == self.table.key
-            and stem(kind[1].casefold()) not in stems(header or "-")
-        ):
-            # "Which book has the most pages?" where the months stand first
+        of_key = kind and stem(kind[1].casefold()) in stems(header or "-")
+        coded = all(map(has_digit, self.table.texts[header].values()))
+        if header == self.table.key and ((kind and not of_key) or coded):
+            # "Which book has the most pages?" where the months stand first, or numbers
             header = next((one for one in self._titles() if one != column.header), header)
         value = degree.superlative and max(degree.tokens) + 1 in column.tokens
         if value and _THE_VALUE.match(asked.question):
@@ -491,7 +509,8 @@ class _Computation:
             key = next((one for one in people if one not in table.measured), "")
         meant = stems(key or "-")
         texts = list(table.texts.get(key, {}).values())
-        if meant & (_NUMBERED | _TITLED) or len(set(texts)) < len(table.rows):
+        of_them = table.titles == {asked.counted}  # The rows of "concerts.csv" are concerts.
+        if meant & (_NUMBERED | _TITLED) or len(set(texts)) < len(table.rows) or of_them:
             meant |= table.titles  # They say of what.
         if key and _OF_PEOPLE.search(key):
             meant |= _PEOPLE
@@ -622,7 +641,7 @@ class _Computation:
             return None  # a row says its sum
         self._sums = True
         if column is None and self.asked.counted:  # "How many croissants were ordered in all?"
-            amounts = [one for one in table.measured if stems(one) & _QUANTITIES]
+            amounts = [one for one in table.measured if stems(one) & QUANTITIES]
             called = any(
                 cell.value == {self.asked.counted} for row in table.rows for cell in row.values()
             )
@@ -683,6 +702,9 @@ class _Computation:
         keys = [table.rows[row][table.key].value for row in self._with(table.key)]
         about = stems(table.key or "-") | stems(header or "-") | table.titles
         about |= frozenset.intersection(*keys) if keys else frozenset()
+        about = about.union(*map(stems, self._prices))
+        if header and self._sign("expensive", header):
+            about |= _WORTH
         known = {*self._used, *asked.saying(about)}
         for number in asked.content:  # "rain" and "rainfall"
             word = asked.tokens[number].stem
@@ -711,6 +733,11 @@ class _Computation:
             return None
         lines = dict.fromkeys(table.line(row, header) for row in rows)
         return Computed(short, said, tuple(lines), None, share)
+
+
+def _says(header: str, phrase: str) -> bool:
+    """Whether a header has a phrase."""
+    return f" {' '.join(phrase.casefold().split())} " in f" {header.casefold()} "
 
 
 def _and(texts: Sequence[str]) -> str:

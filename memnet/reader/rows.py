@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.dates import MONTH_NAMES
-from memnet.text.english import query_terms, uninflected
+from memnet.text.english import IRREGULAR_VERBS, query_terms, uninflected
 from memnet.text.names import STEM_LETTERS, has_digit
 from memnet.text.relative import WEEKDAYS
 
@@ -234,6 +234,30 @@ def titles_of(item: RankedSlot) -> frozenset[str]:
     return stems("\n".join([item.slot.title, *captions]))
 
 
+def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
+    """Rows of tables but for those whose heading has fewer words that are asked for than another's.
+
+    Of two tables of a source with the same headers: "Winter" is not "Summer".
+    """
+    found: list[tuple[Row, tuple[str, tuple[str, ...]], frozenset[str]]] = []
+    for _, of_item in groupby(rows, lambda row: row.item.slot.id):
+        end, above, own = 0, frozenset[str](), list(of_item)
+        slot = own[0].item.slot
+        title = stems(slot.title)
+        for row in own:
+            between = slot.text[end : row.cells[0].start]
+            if "\n\n" in between or not end:
+                lines = (one for one in between.split("\n") if not may_hold_rows(one))
+                above = title | stems("\n".join(lines))
+            end = row.cells[-1].end
+            table = slot.source, tuple(cell.header for cell in row.cells)
+            found.append((row, table, above & asked))
+    said: dict[tuple[str, tuple[str, ...]], set[frozenset[str]]] = defaultdict(set)
+    for _, table, own_words in found:
+        said[table].add(own_words)
+    return [row for row, table, words in found if not any(words < other for other in said[table])]
+
+
 def rows_of(text: str, title: str) -> Iterator[list[Cell]]:
     """The rows of tables in the text of a slot, without those of headers."""
     if labelled := labelled_row(text, 0, len(text)):
@@ -377,6 +401,7 @@ def stems(text: str) -> frozenset[str]:
 
 def stem(word: str) -> str:
     """The start of a word without its ending, of "Tue" of Tuesday; a number or a code as it is."""
+    word = IRREGULAR_VERBS.get(word, word)
     return word if has_digit(word) else uninflected(_IN_FULL.get(word, word))[:STEM_LETTERS]
 
 

@@ -23,7 +23,7 @@ from memnet.reader.cells import (
     probability_of_cell,
     read_row,
 )
-from memnet.reader.computed import Computed, compute, headers_of, operation_of
+from memnet.reader.computed import QUANTITIES, Computed, compute, headers_of, operation_of
 from memnet.reader.contrasts import shape_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
@@ -40,6 +40,7 @@ from memnet.reader.rows import (
     stems,
     tables_of,
     titles_of,
+    under_headings,
 )
 from memnet.reader.spans import Reader
 from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
@@ -82,6 +83,8 @@ _DENIES = re.compile(
     r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
 )  # What a cell says is not so
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
+_MIN_KEY = 4  # Characters of a number or code that names a row
+_CONTRACTED = frozenset("who what where when how which that there it he she".split())  # "who's"
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
@@ -119,6 +122,7 @@ def read_cells(
     rows = [
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
+    rows = under_headings(asked.own, rows)
     whether = asks_whether(question) and not _TELLS.search(question)
     found, denies = None, _DENIES.search(question) is not None
     if not (whether or denies):
@@ -223,7 +227,7 @@ def _ticked(
         known = stems(row.item.slot.title).union(*(one.named | one.value for one in cells))
         for cell in row.cells:
             header, said = stems(cell.header or "-"), cell.text.casefold()
-            about = bool(header & asked.own) and asked.own <= known | header | _ASKING
+            about = bool(header & asked.own) and asked.own <= known | header | _ASKING | _NEEDED
             if said in ("yes", "no") and about:
                 yield said == "yes", True, cells[0].text, row, cell
 
@@ -422,11 +426,16 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     rows = [row.said | table.titles for row in table.lines]
     held = table.titles.union(*map(stems, table.headers), *rows)
     shapes = frozenset(map(shape_of, filter(has_digit, held)))
-    named = any(asked.names(cell) and not any(map(has_digit, cell.text)) for cell in cells)
+    named = any(
+        asked.names(cell) and (not has_digit(cell.text) or _is_key(cell.value & asked.codes))
+        for cell in cells
+    )
     shared = Counter(word for header in table.headers for word in stems(header or "-"))
     headed = any(one and stems(one) <= asked.order.keys() for one in table.headers)
     mentioned = named or not asked.own.isdisjoint(
-        frozenset().union(*(cell.value for cell in cells)) - table.titles - shared.keys()
+        frozenset().union(*(cell.value for cell in cells))
+        - {one for one in table.titles if not has_digit(one)}
+        - shared.keys()
     )
     two_way = not table.headers[0]
     computes = operation_of(asked.question) is not None
@@ -454,11 +463,17 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
             another = shared[after] > 1 or (len(word) == 1 and shared[stem(before.casefold())] > 1)
             another |= not named and after in stems(table.key or "-")
             name = number and word[0].isupper() and (computes or not named)
-            whose = before == "s" and named and not shared[after]
+            of_somebody = before == "s" and words[number - 2].casefold() not in _CONTRACTED
+            whose = of_somebody and named and not shared[after]
             lacks = headed != mentioned and (headed or two_way) and not computes
             if counted or another or name or whose or lacks:
                 return True
     return False
+
+
+def _is_key(codes: frozenset[str]) -> bool:
+    """Whether a number or code names one row, and is no quantity."""
+    return any(len(code) >= _MIN_KEY for code in codes)
 
 
 def _whole(table: Table) -> Iterator[Quotation]:
@@ -486,10 +501,8 @@ def _asked(question: str, terms: Mapping[str, float]) -> Asked:
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if ASKS_WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
-        meant += [
-            "name",
-            *(stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()),
-        ]
+        meant += [stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()]
+        meant += ["name"]  # "Who owns it?" is asked of a column "Owner" beside the name of the dog
     order = {word: place for place, word in enumerate(dict.fromkeys([*words, *meant]))}
     own = frozenset(words)
     weights: dict[str, float] = {}
@@ -524,11 +537,13 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         and cells
         and asked.order.keys() <= (numbered[0].named | numbered[0].value | _ASKING)
     ):  # "What is in row 5?"
-        cell = next(cell for cell in row.cells if cell not in numbered)
+        rest = [cell for cell in row.cells if cell not in numbered]
+        if HOW_MANY.search(asked.question):
+            rest = [one for one in rest if one.named & QUANTITIES and has_digit(one.text)]
         value = asked.weight(numbered[0].value)
         headed = not numbered[0].named.isdisjoint(asked.own)
         first = numbered[0] is row.cells[0]
-        return _Found(1, value, first, row, cell, headed) if cell.value else None
+        return _Found(1, value, first, row, rest[0], headed) if rest and rest[0].value else None
     if not cells or not cells[0].value or not preference(cells[0])[0]:
         return None
     cell, *less = cells
@@ -590,4 +605,6 @@ _ASKING = stems(
     "temperature pay worth get got take took bring brought buy bought sell sold earn kostet "
     "mr mrs ms miss dr prof sir herr frau"
 ).union(map(stem, _HEADERS))
+# "Is a cover needed?" of a column "Cover", "May they use a map?" of one "Map allowed"
+_NEEDED = stems("needed required necessary allowed permitted use may can")
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

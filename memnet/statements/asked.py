@@ -141,21 +141,26 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
     The alarm code of the bakehouse is not that of the shop, nor is Saturday a weekday.
     """
     asked = stems_of(question)
-    shared = [asked & stems_of(one.text) for one in told]
+    said = [stems_of(one.text) for one in told]
+    named = [stems_of(one.subject) for one in told]
 
     def is_of_other(place: int) -> bool:
-        text, own = told[place].text, shared[place]
-        return any(own < other for other in shared) and (
-            _of_other_days(question, text)
-            or (len(own) >= _MIN_SHARED and says_of_another(question, text, text, encode))
-        )
+        text, own, subject = told[place].text, said[place] & asked, named[place]
+        if not any(own < other & asked for other in said):
+            return False
+        if len(own) >= _MIN_SHARED and says_of_another(question, text, text, encode):
+            return True
+        shared = subject & asked
+        of_another = len(shared) >= _MIN_SHARED and not subject <= asked
+        of_asked = any(shared < other <= asked for other in named)
+        return (of_another and of_asked) or _of_other_days(question, text)
 
     others = {place for place in range(len(told)) if is_of_other(place)}
+    rest = [said[place] & asked for place in range(len(told)) if place not in others]
     return [
         one
         for place, one in enumerate(told)
-        if place not in others
-        or not any(shared[place] < own for at, own in enumerate(shared) if at not in others)
+        if place not in others or not any(said[place] & asked < own for own in rest)
     ]
 
 

@@ -284,7 +284,8 @@ def _of_closest(new: Told, earlier: Sequence[Told], judgement: Judgement) -> Jud
     """
     labels = judgement.labels.argmax(axis=1) if len(earlier) else np.zeros(0, np.int64)
     own, told = stems_of(new.text), [stems_of(one.text) for one in earlier]
-    changed = np.flatnonzero(np.isin(labels, (Label.SUPERSEDE, Label.CORRECT, Label.END)))
+    ending = (Label.SUPERSEDE, Label.CORRECT, Label.END)
+    changed: list[int] = np.flatnonzero(np.isin(labels, ending)).tolist()
     others = [
         one
         for one in changed

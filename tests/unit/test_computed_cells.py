@@ -89,6 +89,19 @@ April | 20
 May | 30
 June | 40"""
 
+_TABLES["Tours"] = """No | Tour | Ticket | Sold | Children over 6 | Children up to 6 | On sale
+T1 | Caves | €12.00 | 40 | €5.00 | €2.00 | yes
+T2 | Mill | €9.00 | 25 | €6.50 | €1.00 | no
+T3 | Bog | €14.00 | 31 | €4.00 | €3.00 | no"""
+_TABLES["Parts"] = """Code | Description | In stock | Shelf
+40517731 | Anchor | 3 | A1
+40517713 | Buoy | 9 | B2
+40517741 | Cleat | 6 | A3"""
+_TABLES["Halls"] = """Hall | Opens | Closes
+Mill | 9:00 | 17:00
+Barn | 10:30 | 16:00
+Loft | 8:00 | 18:30"""
+
 
 def _in_lines(title: str, table: str) -> list[RankedSlot]:
     return ranked({title: f"Kept by hand.\n\n{table}"})
@@ -120,6 +133,15 @@ def _read(question: str, items: Sequence[RankedSlot], found: int = 2) -> Predict
 
 
 _ANSWERS = [
+    ("Tours", "How many tickets were sold altogether?", "96"),
+    ("Tours", "How many tickets did we sell on average?", "32"),
+    ("Tours", "How many tours aren't on sale?", "2"),
+    ("Tours", "Which tour is the cheapest for children over 6?", "Bog"),
+    ("Tours", "Which tour is the cheapest for children up to 6?", "Mill"),
+    ("Tours", "What is the ticket worth in total?", "€35.00"),
+    ("Parts", "Which part do we have the most of?", "Buoy"),
+    ("Halls", "Which hall stays open the latest?", "Loft"),
+    ("Halls", "Which hall opens the latest?", "Barn"),
     ("Ferries", "Which ferry takes the most passengers?", "Hebe"),
     ("Ferries", "Which is faster, Torrin or Ulva Queen?", "Torrin"),
     ("Ferries", "Is the Skerry Maid older than the Ulva Queen?", "yes"),

@@ -539,3 +539,49 @@ _HALF = (
 )
 def test_a_way_there_is_not_the_way_back(table: str, question: str, short: str | None) -> None:
     assert _read(question, {"Ferries": table}).short == short
+
+
+_SEASONS = """Summer (May to September)
+
+Day | Opens | Guide | Tent
+Monday | 9:00 | Ulla Reng | 4 crowns
+Friday | 8:00 | Tor Lind | 5 crowns
+
+Winter (October to April)
+
+Day | Opens | Guide | Tent
+Monday | 11:00 | Tor Lind | 6 crowns
+Friday | 10:00 | Ida Moe | """
+_KEYED = {
+    "Stores": "Key | Name | Kind | Keeper | In stock | Cover needed\n"
+    "40517731 | Anchor | iron | Ulla Reng | 3 | yes\n40517713 | Buoy | cork | Tor Lind | 7 | no"
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Who is the guide on Mondays in winter?", "Tor Lind"),
+        ("Who is the guide on Mondays in summer?", "Ulla Reng"),
+        ("What does a tent cost on Fridays in summer?", "5 crowns"),
+        ("What does a tent cost on Fridays in winter?", None),
+    ],
+)
+def test_tables_under_two_headings_are_two(question: str, short: str | None) -> None:
+    found = _read(question, {"Tours": _SEASONS})
+    assert (None if found.abstained else found.short) == short
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("How many do we have of 40517713?", "7"),
+        ("Who is the keeper of 40517713?", "Tor Lind"),
+        ("Whose thing is 40517731?", None),
+        ("Is a cover needed for the anchor?", "yes"),
+        ("Is a cover needed for the buoy?", "no"),
+        ("May I use a cover for the rope?", None),
+    ],
+)
+def test_a_key_is_asked_of_for_what_is_in_its_row(question: str, short: str | None) -> None:
+    assert _read(question, _KEYED).short == short
