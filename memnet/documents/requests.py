@@ -61,6 +61,15 @@ _TWO = re.compile(
     r"(?:[^\s?]+ ?){2,40})\?*\s*",
     re.IGNORECASE,
 )
+_ASKS_FOR = r"when|where|(?:at )?what time"
+_OF_EVENT = r"(?P<rest>(?:is|are|was|were|do|does|did|will|can) .{2,200}?)"
+_WHEN_AND_WHERE = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?P<first>{_ASKS_FOR}) {_OF_EVENT},? and (?P<second>{_ASKS_FOR})\W*",
+        rf"(?P<first>{_ASKS_FOR}) and (?P<second>{_ASKS_FOR}) {_OF_EVENT}",
+    )
+]
 _CLAUSE = re.compile(
     r"\b(?:who|what|when|where|which|why|how|that|whether|between)\b", re.IGNORECASE
 )
@@ -71,6 +80,10 @@ def both_of(question: str) -> tuple[str, str] | None:
 
     "Who built the mill that Ann owns and who sold it?" may be one about a mill.
     """
+    matches = (pattern.fullmatch(question) for pattern in _WHEN_AND_WHERE)
+    if short := next(filter(None, matches), None):  # "When does it start, and where?"
+        rest = short["rest"].rstrip(" ?,")
+        return f"{short['first']} {rest}?", f"{short['second'].capitalize()} {rest}?"
     found = _TWO.fullmatch(question)
     if found is None or len(_CLAUSE.findall(found["first"])) > 1:
         return None
@@ -90,7 +103,8 @@ def ask_both(question: str, top_k: int, ask: Callable[[str], Answer]) -> Answer:
     first = ask(parts[0])
     second, _ = answer_after(parts[1], Asked(question=parts[0], short=first.short), ask)
     both = first, second
-    if first.answer is None or second.answer is None or first.answer == second.answer:
+    same = first.answer == second.answer
+    if first.answer is None or second.answer is None or (same and first.short == second.short):
         return ask(question)
     promised = all(one.shown == "answer" for one in both)
     shorts = [one.short for one in both if one.short is not None]
@@ -101,9 +115,9 @@ def ask_both(question: str, top_k: int, ask: Callable[[str], Answer]) -> Answer:
     return first.model_copy(
         update={
             "question": question,
-            "answer": f"{first.answer}\n{second.answer}",
+            "answer": first.answer if same else f"{first.answer}\n{second.answer}",
             "short": "; ".join(shorts) if promised and len(shorts) == len(both) else None,
-            "quotes": (*first.quotes, *second.quotes),
+            "quotes": first.quotes if same else (*first.quotes, *second.quotes),
             "units": (*first.units, *second.units),
             "confidence": min(known, default=None),
             "shown": "answer" if promised else "passage",

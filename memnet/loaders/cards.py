@@ -1,4 +1,4 @@
-"""Calendars (iCalendar, RFC 5545) and contacts (vCard, RFC 6350): labelled lines of each entry."""
+"""Calendars (iCalendar, RFC 5545) and contacts (vCard, RFC 6350): a row for each entry."""
 
 import quopri
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from memnet.errors import InputError, Problem
+from memnet.errors import InputError, Problem, shorten
 from memnet.io import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
@@ -83,14 +83,16 @@ def _add(builder: DocumentBuilder, entry: list[_Property], max_title: int) -> No
     values = {one.name: one.value for one in reversed(entry)}
     names = values.get("SUMMARY") or values.get("FN") or values.get("N", "")
     lines = [
-        f"{label}{_kind(one)}: {value}"
+        (f"{label}{_kind(one)}", value)
         for name, label in _LABELS.items()
         for one in entry
         if one.name == name and (value := _shown(one))
     ]
     title = _plain(names)
-    builder.add("heading" if len(title) <= max_title else "paragraph", title, level=2)
-    builder.add("paragraph", "\n".join(lines))
+    cells = [("Name" if {"FN", "N"} & values.keys() else "Event", title), *lines]
+    # With a place of its own each is found by itself.
+    place = shorten(title, max_title) or f"{len(builder)}"
+    builder.add_row([(label, value, "") for label, value in cells], labelled=True, place=place)
 
 
 def _kind(one: _Property) -> str:

@@ -68,7 +68,9 @@ _PRICED = re.compile(
     r"\b(?:how much (?:is|are|was|were)|costs?|kostet|kosten|pays?|paid|worth)\b", re.IGNORECASE
 )
 _WHERE = re.compile(r"\b(?:where|wo)\b", re.IGNORECASE)
-_WHEN = re.compile(r"\bwhen (?:is|are|was|were)\b", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:when|what time|(?:what|which) (?:day|date)) (?:is|are|was|were)\b", re.IGNORECASE
+)
 _KIND = re.compile(r"\b(?:which|what) (\w+)", re.IGNORECASE)  # "Which shed is it in?" of "shed 2"
 # What the header of a column says where a question says it with another word.
 _HEADERS = {
@@ -432,10 +434,16 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     )
     shared = Counter(word for header in table.headers for word in stems(header or "-"))
     headed = any(one and stems(one) <= asked.order.keys() for one in table.headers)
-    mentioned = named or not asked.own.isdisjoint(
-        frozenset().union(*(cell.value for cell in cells))
-        - {one for one in table.titles if not has_digit(one)}
-        - shared.keys()
+    # A month or day of the week above it, or in it
+    of_times = any(times & asked.own & table.titles for times in TIMES)
+    mentioned = (
+        named
+        or of_times
+        or not asked.own.isdisjoint(
+            frozenset().union(*(cell.value for cell in cells))
+            - {one for one in table.titles if not has_digit(one)}
+            - shared.keys()
+        )
     )
     two_way = not table.headers[0]
     computes = operation_of(asked.question) is not None

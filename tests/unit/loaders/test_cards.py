@@ -1,4 +1,4 @@
-"""Calendars and contacts: each entry with labelled lines."""
+"""Calendars and contacts: each entry is a row."""
 
 import pytest
 
@@ -31,12 +31,11 @@ END:VCALENDAR\r
 
 def test_events_are_described_once() -> None:
     assert texts(only(read("harbour.ics", _CALENDAR))) == [
-        "Choir, with the Orre band",
-        "Begins: 4 May 2026, 18:30 Europe/Rome\nEnds: 4 May 2026, 20:00 Europe/Rome\n"
-        "Repeats: every 2 weeks on Monday, Thursday until 31 December 2026, 00:00 UTC\n"
-        "Place: Net loft\nOrganiser: Lee: Ida (ida@orre.example)",
-        "Regatta",
-        "Begins: 1 August 2026\nEnds: 3 August 2026",
+        "Event: Choir, with the Orre band; Begins: 4 May 2026, 18:30 Europe/Rome; "
+        "Ends: 4 May 2026, 20:00 Europe/Rome; "
+        "Repeats: every 2 weeks on Monday, Thursday until 31 December 2026, 00:00 UTC; "
+        "Place: Net loft; Organiser: Lee: Ida (ida@orre.example)",
+        "Event: Regatta; Begins: 1 August 2026; Ends: 3 August 2026",
     ]
 
 
@@ -48,11 +47,9 @@ def test_contacts() -> None:
         "NOTE:Mends nets\\nand sails\nBDAY:20261399\nEND:VCARD\n"
     )
     assert texts(only(read("all.vcf", cards))) == [
-        "Una Moss",
-        "Phone (cell, mobile): +39 55 12\nAddress (home): 7 Quay Lane, Kestle, 900\n"
-        "Birthday: 29 February 1988",
-        "Jörn",
-        "Birthday: 20261399\nNote: Mends nets and sails",
+        "Name: Una Moss; Phone (cell, mobile): +39 55 12; "
+        "Address (home): 7 Quay Lane, Kestle, 900; Birthday: 29 February 1988",
+        "Name: Jörn; Birthday: 20261399; Note: Mends nets and sails",
     ]
 
 
