@@ -1,6 +1,7 @@
 """Messages: found by who spoke, when and what about; read with their days or speakers."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -373,6 +374,11 @@ _BEGINS_WITH_WHO = re.compile(
     r"\W{0,9}(?:(?:and|so|but),? )?who\b(?! (?:did|do|does)\b)", re.IGNORECASE
 )
 _I = re.compile(r"\bI(?:(?: (?=am|have)|['’])(?P<verb>am|have|m|ve|ll|d)\b)?")
+# A turn of a transcript: "Lena Moss: I'll do it"
+_SAYS = re.compile(
+    r"^(?P<name>[^\W\d_a-z][\w.'’-]{0,20}(?: [^\W\d_a-z][\w.'’-]{0,20}){0,2}): ", re.MULTILINE
+)
+_MIN_SPEAKERS, _MIN_TURNS = 2, 2  # Of a conversation: speakers, and turns of one of them
 _OF_OTHERS = {"am": "is", "m": "is", "have": "has", "ve": "has", "ll": "will", "d": "would"}
 
 
@@ -386,6 +392,7 @@ class IntroducedMessage:
     words: str  # Which are put there: "On 4 March 2022, ", "Lena" or "Lena has"
     told: str  # The day or the speaker in them
     replaced: int = 0  # Characters that they are put in place of: "I" or "I've"
+    turn: int | None = None  # Of a transcript: where "Lena: " stands that begins what she says
 
     @property
     def read(self) -> RankedSlot:
@@ -402,6 +409,8 @@ class IntroducedMessage:
     def quotation(self, read: Quotation) -> Quotation:
         """A piece of what is read as one of what is stored."""
         start, end = self.stored(read.start), self.stored(read.end)
+        if self.turn is not None and self.turn < start <= self.place <= end:
+            start = self.turn  # It shows who says it.
         return Quotation(self.item, start, end, read.weight)
 
     def span(self, read: Span) -> Span:
@@ -439,29 +448,51 @@ def introduced_messages(
     one, which it names; "I sold the boat" tells who sold it.
     """
     when = _ASKS_WHEN.match(question.text)
-    who = _BEGINS_WITH_WHO.match(question.text) if question.has_messages else None
+    who = _BEGINS_WITH_WHO.match(question.text)
     found: dict[int, IntroducedMessage] = {}
     for item in passages:
-        if not (question.has_messages or "message_id" in item.slot.metadata):
+        if who is not None and (own := _of_transcript(question.text[who.end() :], item)):
+            found[item.slot.id] = own
+        elif not (question.has_messages or "message_id" in item.slot.metadata):
             continue
-        if when is not None and (sent := day_sent(question.store, item.slot)) is not None:
+        elif when is not None and (sent := day_sent(question.store, item.slot)) is not None:
             place = _sentence(question.text[when.end() :], item, sent)
             told = day_name(sent)
             if place is not None:
                 found[item.slot.id] = IntroducedMessage(item, *place, f"On {told}, ", told)
         elif who is not None and (speaker := speaker_of(question, item.slot)) is not None:
             place = _sentence(question.text[who.end() :], item, None)
-            own = _I.search(item.slot.text, *place) if place is not None else None
-            if place is not None and own is not None:
-                verb = _OF_OTHERS.get(own["verb"] or "")
-                words = f"{speaker} {verb}" if verb else speaker
-                # Behind "Lena: " in a transcript it is she once more.
-                named = item.slot.text[: own.start()] == f"{speaker}: "
-                start = 0 if named else own.start()
-                found[item.slot.id] = IntroducedMessage(
-                    item, start, place[1], words, speaker, own.end() - start
-                )
+            if place is not None and (by := _told_by(speaker, item, place)) is not None:
+                found[item.slot.id] = by
     return found
+
+
+def _told_by(speaker: str, item: RankedSlot, place: tuple[int, int]) -> IntroducedMessage | None:
+    """A message in which a sentence is said of its speaker; None where he says no "I" in it."""
+    own = _I.search(item.slot.text, *place)
+    if own is None:
+        return None
+    verb = _OF_OTHERS.get(own["verb"] or "")
+    words = f"{speaker} {verb}" if verb else speaker
+    # Behind "Lena: " in a transcript it is she once more.
+    label = f"{speaker}: "
+    named = item.slot.text[: own.start()].endswith(label)
+    start = own.start() - len(label) * named
+    return IntroducedMessage(item, start, place[1], words, speaker, own.end() - start)
+
+
+def _of_transcript(what: str, item: RankedSlot) -> IntroducedMessage | None:
+    """A passage of a conversation in which a sentence is said of whoever says it; else None."""
+    text = item.slot.text
+    names = Counter(found["name"] for found in _SAYS.finditer(text))
+    if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS or not _I.search(text):
+        return None
+    place = _sentence(what, item, None)
+    if place is None:
+        return None
+    turn = _SAYS.match(text, text.rfind("\n", 0, place[0] + 1) + 1)
+    told = None if turn is None else _told_by(turn["name"], item, place)
+    return told and replace(told, turn=turn and turn.start())
 
 
 def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int] | None:

@@ -61,15 +61,10 @@ _TWO = re.compile(
     r"(?:[^\s?]+ ?){2,40})\?*\s*",
     re.IGNORECASE,
 )
-_ASKS_FOR = r"when|where|(?:at )?what time"
-_OF_EVENT = r"(?P<rest>(?:is|are|was|were|do|does|did|will|can) .{2,200}?)"
-_WHEN_AND_WHERE = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?P<first>{_ASKS_FOR}) {_OF_EVENT},? and (?P<second>{_ASKS_FOR})\W*",
-        rf"(?P<first>{_ASKS_FOR}) and (?P<second>{_ASKS_FOR}) {_OF_EVENT}",
-    )
-]
+_ASKS_FOR = "(?:when|where|(?:at )?what time)"
+_OF_EVENT = "(?= (?:is|are|was|were|do|does|did|will|can) .)"
+_WHEN_AND_WHERE = re.compile(rf"({_ASKS_FOR}) and ({_ASKS_FOR}){_OF_EVENT}", re.IGNORECASE)
+_EVENT = re.compile(rf"{_ASKS_FOR}{_OF_EVENT}", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"\b(?:who|what|when|where|which|why|how|that|whether|between)\b", re.IGNORECASE
 )
@@ -80,10 +75,13 @@ def both_of(question: str) -> tuple[str, str] | None:
 
     "Who built the mill that Ann owns and who sold it?" may be one about a mill.
     """
-    matches = (pattern.fullmatch(question) for pattern in _WHEN_AND_WHERE)
-    if short := next(filter(None, matches), None):  # "When does it start, and where?"
-        rest = short["rest"].rstrip(" ?,")
-        return f"{short['first']} {rest}?", f"{short['second'].capitalize()} {rest}?"
+    said = question.rstrip(" ?!.")
+    head, _, tail = said.rpartition(" and ")
+    if both := _WHEN_AND_WHERE.match(said):  # "When and where does it start?"
+        return f"{both[1]}{said[both.end() :]}?", f"{both[2].capitalize()}{said[both.end() :]}?"
+    if (event := _EVENT.match(head)) and re.fullmatch(_ASKS_FOR, tail, re.IGNORECASE):
+        head = head.rstrip(" ?,")
+        return f"{head}?", f"{tail.capitalize()}{head[event.end() :]}?"
     found = _TWO.fullmatch(question)
     if found is None or len(_CLAUSE.findall(found["first"])) > 1:
         return None

@@ -93,3 +93,35 @@ def test_who_says_i_is_the_speaker(
 @pytest.mark.parametrize("question", ["What is the cook afraid of?", "What is Bruno afraid of?"])
 def test_what_a_speaker_says_of_himself_is_not_said_of_another(camp: Engine, question: str) -> None:
     assert camp.ask(question).abstained
+
+
+_MEETING = """Ruth: First the boiler. Somebody has to ring the fitter.
+Jon: I know him from school. I'll ring him on Monday.
+Ruth: Good. And the hedge?
+Asta: Not me again.
+Jon: Then who cuts it?
+Asta: Fine. I'm cutting the hedge at Easter, with my brother.
+Ruth: I have paid the insurance, by the way."""
+
+
+@pytest.mark.parametrize(
+    ("question", "who"),
+    [
+        ("Who rings the fitter?", None),
+        ("Who will ring the boiler fitter on Monday?", "Jon"),
+        ("Who is cutting the hedge at Easter?", "Asta"),
+        ("Who has paid the insurance?", "Ruth"),
+    ],
+)
+def test_who_says_i_in_a_transcript_is_named(
+    tmp_path: Path, question: str, who: str | None
+) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        engine.ingest(Document(id="board.txt", title="Board meeting", text=_MEETING))
+        answer = engine.ask(question)
+        document = engine.get("board.txt")
+    assert document is not None
+    assert all(document.text[one.start : one.end] == one.text for one in answer.quotes)
+    if who is not None:
+        assert answer.quotes[0].text.startswith(f"{who}: ")
+        assert answer.short in (who, None)

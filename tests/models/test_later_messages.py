@@ -117,3 +117,27 @@ def test_what_a_later_version_replaces_gives_no_verdict(tmp_path: Path) -> None:
             for year, text in ((2021, old), (2025, new))
         )
         assert engine.ask("Is drying nets in the loft allowed?").short == "yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "short"),
+    [
+        ("I posted the plans this morning.", "When did Gwen post the plans?", "5 March 2025"),
+        ("The roofer came yesterday.", "When did the roofer come?", "4 March 2025"),
+        ("The roofer came on 1 March.", "When did the roofer come?", "1 March"),
+        ("The scaffold is taken down in ten days.", "When is the scaffold taken down?",
+         "15 March 2025"),
+    ],
+)  # fmt: skip
+def test_a_mail_tells_of_days_as_of_its_own(
+    tmp_path: Path, text: str, question: str, short: str
+) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
+    mail["Subject"], mail["Message-ID"] = "Roof", "<roof@ex>"
+    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
+    mail.set_content(text)
+    (tmp_path / "roof.eml").write_bytes(bytes(mail))
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(tmp_path / "roof.eml")
+        assert engine.ask(question).short == short
