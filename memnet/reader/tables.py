@@ -81,6 +81,20 @@ _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
+_ASKS_TOTAL = re.compile(
+    r"\b(?:total|sum|altogether|in all|overall)\b|\bcomes? to\b"
+    r"|\bhow (?:much|high) (?:was|is|were) the (?:\w+ ){0,3}(?:bill|invoice)\b",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(
+    r"^(?P<label>(?:grand |invoice )?(?:total|sum)\b(?! (?:net|before))(?: [a-z.]{2,9}){0,3}|"
+    r"(?:amount|balance) due|to pay|to be paid|amount payable|invoice amount)(?:[:|] ?| )[ |]{0,20}"
+    r"(?P<value>(?:[$€£] ?|[A-Z]{3} )?\d[\d.,]{0,15}\d"
+    r"(?: ?(?:[$€£]|[A-Z]{3}|euros?|pounds?|dollars?))?)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MIN_OF_BILL = 0.6  # Share of the question's words that it has
+_MOST_OF_BILL = 20  # Passages of a bill, at most
 _DENIES = re.compile(
     r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
 )  # What a cell says is not so
@@ -99,6 +113,7 @@ class _Found(NamedTuple):
     cell: Cell
     headed: bool = False  # Whether one of them is said with its header, as "pier 11"
     read: RowRead | None = None  # In its row, if it was found by attention and not by words alone
+    total: bool = False  # Whether it is the sum that a document says
 
 
 def read_cells(
@@ -129,13 +144,16 @@ def read_cells(
     found, denies = None, _DENIES.search(question) is not None
     if not (whether or denies):
         found = (
-            _look_up(asked, rows)
+            _total(asked, passages, passages_of)
+            or _look_up(asked, rows)
             or _entry(asked, passages, passages_of)
             or _in_forms(asked, passages)
         )
         if found and _is_text(found.cell) and asked.own.isdisjoint(found.cell.named):
             found = None
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
+    if found is not None and found.total:
+        said |= _TOTALS  # "How much is it altogether?"
     computed = None
     if operation is not None and not operation & said:
         computed = _computed(question, tables, passages_of)
@@ -172,7 +190,9 @@ def _cell_shown(
     # A question all of whose words the row explains, and that says its name, needs no network: of
     # 21 such cells 18 were right, before those of another kind than is asked for were left out.
     share = asked.share(found.row)
-    if reader is None or (share == 1 and (found.first or found.headed)):
+    if found.total:  # of the bill that has so much of the question
+        confidence = min(CELL_CONFIDENCE, found.values)
+    elif reader is None or (share == 1 and (found.first or found.headed)):
         confidence = _confidence(share, found.named > 0)
     else:
         # What stands in no table has no rows beside it that could be meant.
@@ -373,6 +393,38 @@ def _entry(
                 one = _Found(0, 1.0, False, Row(item, tuple(cells)), cells[0])
                 entries.append((len(asked.own & said), amount, one))
     return max(entries, key=lambda one: one[:2])[2] if entries else None
+
+
+def _total(
+    asked: Asked,
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+) -> _Found | None:
+    """The sum that one document says, of a bill or offer that the question names by its words.
+
+    It has all numbers and names of the question, most of its other words, and more than any other.
+    """
+    if not _ASKS_TOTAL.search(asked.question):
+        return None
+    words = _WORD.findall(asked.question)[1:]
+    names = {stem(one.casefold()) for one in words if one[0].isupper()} & asked.own | asked.codes
+    wanted = asked.own - _ASKING - _TOTALS
+    found: list[tuple[int, _Found]] = []
+    for item in {item.slot.source: item for item in passages}.values():
+        slots = passages_of(item.slot.source, item.slot.namespace, _MOST_OF_BILL)
+        said = stems("\n".join(f"{one.title}\n{one.text}" for one in slots))
+        lines = [(slot, line) for slot in slots for line in _TOTAL.finditer(slot.text)]
+        shared = wanted & said
+        fits = shared and len(shared) >= _MIN_OF_BILL * len(wanted) and names - _TOTALS <= said
+        if lines and fits and len(slots) < _MOST_OF_BILL:
+            slot, line = lines[-1]
+            cells = [Cell("", line[name], *line.span(name)) for name in ("label", "value")]
+            row = Row(replace(item, slot=slot), tuple(cells))
+            share = len(shared) / len(wanted)
+            found.append((len(shared), _Found(1, share, True, row, cells[1], total=True)))
+    most = max((count for count, _ in found), default=0)
+    best = [one for count, one in found if count == most]
+    return best[0] if len(best) == 1 else None
 
 
 def _lacking(asked: Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
@@ -615,4 +667,8 @@ _ASKING = stems(
 ).union(map(stem, _HEADERS))
 # "Is a cover needed?" of a column "Cover", "May they use a map?" of one "Map allowed"
 _NEEDED = stems("needed required necessary allowed permitted use may can")
+_TOTALS = stems(
+    "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
+    "charge price balance much high"
+)
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())
