@@ -13,6 +13,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
+    as_first_sent,
     as_stored,
     day_sent,
     introduced_messages,
@@ -67,9 +68,10 @@ _LEAST_READ = 0.02
 _MOST_LATER = 3  # Messages of the same conversation that are asked for another answer
 # In a message: what was said before no longer holds.
 _CHANGES = re.compile(
-    r"\b(?:instead(?! of)|change of plans?|changed|moved (?:it )?to|postponed|brought forward|sold|"
-    r"call(?:ed)? off|cancel(?:l?ed)?|no longer|any ?more|gave away|correction|replaces?|"
-    r"in (?:his|her|its|their) place)\b",
+    r"\b(?:instead(?! of)|change of plans?|chang(?:ed|ing)|postponed|rescheduled|sold|put off|"
+    r"mov(?:e|ed|ing) (?:it |the (?:\w{1,20} ){1,3})?(?:to|by|until)|brought forward|pushed back|"
+    r"new (?:date|day|time|place|venue|room|price|number)|call(?:ed)? off|cancel(?:l?ed)?|"
+    r"correction|replaces?|no longer|any ?more|gave away|in (?:his|her|its|their) place)\b",
     re.IGNORECASE,
 )
 _NOW = re.compile(r"\bnow\b", re.IGNORECASE)  # Less sure: of all that is asked about
@@ -144,7 +146,7 @@ class TextAnswers:
         # Nothing but the records has to do with what is counted.
         others = [] if prediction.added and prediction.kind in _OF_RECORDS else ranked
         if day is not None:
-            prediction = prediction._replace(added=f"{day}. ", short=day)
+            prediction = prediction._replace(told=f"{day}. ", short=day)
         relevance = prediction.relevance
         evidence = rank_evidence(others, prediction.resolved, prediction.support, relevance)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
@@ -380,7 +382,7 @@ class TextAnswers:
                 prediction = read_alone(asked, prediction, reader, verdicts)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
-            prediction = as_stored(prediction, dated)
+            prediction = as_first_sent(question, as_stored(prediction, dated))
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
                 prediction = Prediction()
@@ -449,6 +451,7 @@ def _by_later(
     for item in found:
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
+        other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
         if other and new.promised and not new.abstained:
             return new
     said = _words_of(" ".join(one.text for one in read.quotes))

@@ -21,7 +21,7 @@ from memnet.documents.candidates import (
     rescore,
 )
 from memnet.documents.controller import TextController
-from memnet.documents.messages import MessageAddressing
+from memnet.documents.messages import MessageAddressing, without_quoted
 from memnet.documents.question import FetchedSlots, Question, relation_stems
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
@@ -342,7 +342,7 @@ class Retrieval:
             )
             for slot, index in zip(slots, chosen.tolist(), strict=True)
         ]
-        ranked = merge_copies(question.text, self._contents_last(ranked))
+        ranked = merge_copies(question.text, self._contents_last(without_quoted(ranked)))
         return [item for n, item in enumerate(ranked) if n < count or item.slot.kind != "passage"]
 
     def _contents_last(self, ranked: Sequence[RankedSlot]) -> list[RankedSlot]:

@@ -144,10 +144,8 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     sent = _time_of_mail(own)
     if sent:
         known = {item.slot.id for item in items}
-        thread = question.store.search_symbolic(keys, _MAX_OF_THREAD, question.scope).values()
-        ids = sorted({slot for slots in thread for slot in slots} - known)
-        slots = question.store.fetch(ids)
-        items = [*items, *(RankedSlot(slot, 0.0, 0.0, 0.0, 1) for slot in slots)]
+        others = [slot for slot in _thread_of(question, own) if slot.id not in known]
+        items = [*items, *(RankedSlot(slot, 0.0, 0.0, 0.0, 1) for slot in others)]
     elif MESSAGE not in keys:
         return []
     symbols = question.fetched.symbols([item.slot.id for item in items])
@@ -155,16 +153,83 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     found: list[tuple[float, int, RankedSlot]] = []
     for item in items:
         slot = item.slot
-        others = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
-        same = slot.source == own.source or not session.isdisjoint(others)
+        others_keys = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
+        same = slot.source == own.source or not session.isdisjoint(others_keys)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
             replies = slot.metadata.get("in_reply_to") == own.metadata["message_id"]
-            if (time := _time_of_mail(slot)) > sent and (replies or not keys.isdisjoint(others)):
+            of_thread = replies or not keys.isdisjoint(others_keys)
+            # What a mail quotes was written before.
+            new = _quoted_from(slot) != 0
+            if (time := _time_of_mail(slot)) > sent and of_thread and new:
                 found.append((time, slot.id, item))
-        elif MESSAGE in others and same and later:
+        elif MESSAGE in others_keys and same and later:
             found.append((0.0, slot.id, item))
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
+
+
+def without_quoted(ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
+    """Slots without what they only quote of a mail that is among them."""
+    found = {item.slot.metadata.get("message_id") for item in ranked} - {None}
+    kept: list[RankedSlot] = []
+    for item in ranked:
+        slot = item.slot
+        start = _quoted_from(slot) if slot.metadata.get("in_reply_to") in found else None
+        text = slot.text if start is None else slot.text[:start].rstrip()
+        if text == slot.text:
+            kept.append(item)
+        elif text:
+            kept.append(replace(item, slot=replace(slot, text=text, end=slot.start + len(text))))
+    return kept
+
+
+def _quoted_from(slot: Slot) -> int | None:
+    """Where in a slot of a mail begins what it quotes, as its loader says by the place."""
+    return next((start for start, place in slot.places if place.startswith("quoted")), None)
+
+
+def as_first_sent(question: Question, read: Prediction) -> Prediction:
+    """A prediction from the mail in which what is quoted was written, if it was quoted by another.
+
+    The earliest one of the thread that has the same text counts: its day is meant by "yesterday",
+    and what was written after it may have changed it.
+    """
+    own = read.quotes[0] if read.quotes else None
+    sent = 0.0 if own is None else _time_of_mail(own.item.slot)
+    if own is None or not sent:
+        return read
+    earlier = [
+        (time, slot, start)
+        for slot in _thread_of(question, own.item.slot)
+        if 0 < (time := _time_of_mail(slot)) < sent and (start := slot.text.find(own.text)) >= 0
+    ]
+    if not earlier:
+        return read
+    _, slot, start = min(earlier, key=lambda one: one[:1])
+    first = Quotation(replace(own.item, slot=slot), start, start + len(own.text), own.weight)
+    moved = slot.start + start - (own.item.slot.start + own.start)
+    candidates = tuple(
+        one.model_copy(
+            update={"evidence": slot.id, "start": one.start + moved, "end": one.end + moved}
+        )
+        if one.evidence == own.item.slot.id
+        and one.start is not None
+        and one.end is not None
+        and own.start <= one.start - own.item.slot.start < own.end
+        else one
+        for one in read.candidates
+    )
+    support = (first.item, *(one for one in read.support if one.slot.id != own.item.slot.id))
+    quotes = (first, *read.quotes[1:])
+    return read._replace(candidates=candidates, support=support, quotes=quotes)
+
+
+def _thread_of(question: Question, own: Slot) -> list[Slot]:
+    """The passages of the mails with the subject of one, or of those that it answers."""
+    keys = question.fetched.symbols([own.id])
+    names = frozenset(keys[own.id].keys if own.id in keys else ())
+    thread = question.store.search_symbolic(names, _MAX_OF_THREAD, question.scope).values()
+    return question.store.fetch(sorted({slot for slots in thread for slot in slots} - {own.id}))
 
 
 def _mail_sent(slot: Slot) -> datetime | None:
@@ -371,15 +436,20 @@ _ASKS_WHEN = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_WITH_WHO = re.compile(
-    r"\W{0,9}(?:(?:and|so|but),? )?who\b(?! (?:did|do|does)\b)", re.IGNORECASE
+    r"\W{0,9}(?:(?:and|so|but),? )?(?:who\b(?! (?:did|do|does)\b)|(?P<whose>whose)\b)",
+    re.IGNORECASE,
 )
 _I = re.compile(r"\bI(?:(?: (?=am|have)|['’])(?P<verb>am|have|m|ve|ll|d)\b)?")
+_MY = re.compile(r"\b(?P<verb>[Mm]y)\b")  # "Whose dog" is asked of "my dog".
 # A turn of a transcript: "Lena Moss: I'll do it"
 _SAYS = re.compile(
     r"^(?P<name>[^\W\d_a-z][\w.'’-]{0,20}(?: [^\W\d_a-z][\w.'’-]{0,20}){0,2}): ", re.MULTILINE
 )
 _MIN_SPEAKERS, _MIN_TURNS = 2, 2  # Of a conversation: speakers, and turns of one of them
-_OF_OTHERS = {"am": "is", "m": "is", "have": "has", "ve": "has", "ll": "will", "d": "would"}
+_OF_OTHERS = {
+    "am": " is", "m": " is", "have": " has", "ve": " has", "ll": " will", "d": " would",
+    "my": "'s", "My": "'s",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -449,31 +519,36 @@ def introduced_messages(
     """
     when = _ASKS_WHEN.match(question.text)
     who = _BEGINS_WITH_WHO.match(question.text)
+    of_self = _MY if who is not None and who["whose"] else _I
     found: dict[int, IntroducedMessage] = {}
     for item in passages:
-        if who is not None and (own := _of_transcript(question.text[who.end() :], item)):
+        if who is not None and (own := _of_transcript(question.text[who.end() :], item, of_self)):
             found[item.slot.id] = own
         elif not (question.has_messages or "message_id" in item.slot.metadata):
             continue
         elif when is not None and (sent := day_sent(question.store, item.slot)) is not None:
-            place = _sentence(question.text[when.end() :], item, sent)
+            place = _sentence(question.text[when.end() :], item, None, sent)
             told = day_name(sent)
             if place is not None:
                 found[item.slot.id] = IntroducedMessage(item, *place, f"On {told}, ", told)
         elif who is not None and (speaker := speaker_of(question, item.slot)) is not None:
-            place = _sentence(question.text[who.end() :], item, None)
-            if place is not None and (by := _told_by(speaker, item, place)) is not None:
+            place = _sentence(question.text[who.end() :], item, of_self)
+            if place is not None and (by := _told_by(speaker, item, place, of_self)) is not None:
                 found[item.slot.id] = by
     return found
 
 
-def _told_by(speaker: str, item: RankedSlot, place: tuple[int, int]) -> IntroducedMessage | None:
-    """A message in which a sentence is said of its speaker; None where he says no "I" in it."""
-    own = _I.search(item.slot.text, *place)
+def _told_by(
+    speaker: str, item: RankedSlot, place: tuple[int, int], of_self: re.Pattern[str]
+) -> IntroducedMessage | None:
+    """A message in which a sentence is said of its speaker, who says "I" or "my" in it; else None.
+
+    ``of_self`` finds these words.
+    """
+    own = of_self.search(item.slot.text, *place)
     if own is None:
         return None
-    verb = _OF_OTHERS.get(own["verb"] or "")
-    words = f"{speaker} {verb}" if verb else speaker
+    words = f"{speaker}{_OF_OTHERS.get(own['verb'] or '', '')}"
     # Behind "Lena: " in a transcript it is she once more.
     label = f"{speaker}: "
     named = item.slot.text[: own.start()].endswith(label)
@@ -481,25 +556,29 @@ def _told_by(speaker: str, item: RankedSlot, place: tuple[int, int]) -> Introduc
     return IntroducedMessage(item, start, place[1], words, speaker, own.end() - start)
 
 
-def _of_transcript(what: str, item: RankedSlot) -> IntroducedMessage | None:
+def _of_transcript(
+    what: str, item: RankedSlot, of_self: re.Pattern[str]
+) -> IntroducedMessage | None:
     """A passage of a conversation in which a sentence is said of whoever says it; else None."""
     text = item.slot.text
     names = Counter(found["name"] for found in _SAYS.finditer(text))
-    if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS or not _I.search(text):
+    if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS:
         return None
-    place = _sentence(what, item, None)
+    place = _sentence(what, item, of_self)
     if place is None:
         return None
     turn = _SAYS.match(text, text.rfind("\n", 0, place[0] + 1) + 1)
-    told = None if turn is None else _told_by(turn["name"], item, place)
+    told = None if turn is None else _told_by(turn["name"], item, place, of_self)
     return told and replace(told, turn=turn and turn.start())
 
 
-def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int] | None:
+def _sentence(
+    what: str, item: RankedSlot, of_self: re.Pattern[str] | None, sent: date | None = None
+) -> tuple[int, int] | None:
     """The sentence that shares most words with what somebody is asked to have done.
 
-    None without one of that day: to the reader any day is an answer to "when". Without a day, in
-    which somebody speaks of himself.
+    None without one of the day on which it was ``sent``: to the reader any day is an answer to
+    "when". Without a day, in which somebody speaks ``of_self``.
     """
     text, asked = item.slot.text, stems(what)
     # "I mended the oars" says no word of when the roof was mended.
@@ -511,9 +590,10 @@ def _sentence(what: str, item: RankedSlot, sent: date | None) -> tuple[int, int]
         for start, end in item.sentence_spans
         if not things.isdisjoint(own := stems(text[start:end]))
         if (
-            _I.search(text, start, end)
-            if sent is None
-            else told or (clauses.tense_at(start) < 0 and not times_in(text[start:end], sent))
+            of_self.search(text, start, end)
+            if of_self is not None
+            else told
+            or (clauses.tense_at(start) < 0 and not (sent and times_in(text[start:end], sent)))
         )
     ]
     best = max(found, default=None)
@@ -553,5 +633,5 @@ def as_stored(prediction: Prediction, dated: Mapping[int, IntroducedMessage]) ->
         ),
         quotes=quotes,
         attended=quotations(prediction.attended),
-        added="" if says_it else f"{told}. ",
+        told="" if says_it else f"{told}{': ' if first and first.replaced else '. '}",
     )

@@ -88,6 +88,8 @@ class Prediction(NamedTuple):
     # Shown before the quotations, in which it does not stand, if they are promised to answer: the
     # day of a message, a number, or what was computed from them
     added: str = ""
+    # Who says what is quoted, or the day that it means: shown in any case, before the quotations
+    told: str = ""
 
     @property
     def probability(self) -> float:
@@ -105,7 +107,7 @@ class Prediction(NamedTuple):
     @property
     def shown(self) -> str:
         """What a person reads; "" without candidates."""
-        text = "\n".join(quotation.text for quotation in self.quotes)
+        text = self.told + "\n".join(quotation.text for quotation in self.quotes)
         if self.promised:
             text = f"{self.added}{text}"
         if not self.candidates:

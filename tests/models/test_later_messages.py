@@ -141,3 +141,52 @@ def test_a_mail_tells_of_days_as_of_its_own(
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(tmp_path / "roof.eml")
         assert engine.ask(question).short == short
+
+
+_THREAD = [
+    ("Gwen", "2025-03-03T09:00", "The survey of the roof costs 240 euros. Mr Tolk does it."),
+    ("Ivo", "2025-03-04T10:00", "Please survey the barn too. Does that change the price?"),
+    ("Gwen", "2025-03-05T11:00", "With the barn the survey costs 310 euros."),
+    ("Ivo", "2025-03-07T12:00", "All right. I paid the survey this morning."),
+    ("Gwen", "2025-03-09T13:00", "Thank you, we begin on Thursday."),
+]
+
+
+@pytest.fixture(scope="module")
+def thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Mails that each quote all those before; for reading only."""
+    folder, quoted = tmp_path_factory.mktemp("thread"), ""
+    for number, (sender, date, text) in enumerate(_THREAD):
+        mail = EmailMessage()
+        mail["From"], mail["To"] = f"{sender} <{sender}@ex.org>", "all@ex.org"
+        mail["Subject"] = f"{'Re: ' * (number > 0)}Survey of the roof"
+        mail["Message-ID"] = f"<m{number}@ex>"
+        mail["Date"] = format_datetime(datetime.fromisoformat(f"{date}:00+00:00"))
+        if number:
+            mail["In-Reply-To"] = f"<m{number - 1}@ex>"
+        said = f"{text}\n\nBest wishes\n{sender}\n"
+        mail.set_content(said + quoted)
+        marked = "".join(f"> {line}\n" for line in (said + quoted).split("\n"))
+        quoted = f"\nOn {date[:10]} {sender} <{sender}@ex.org> wrote:\n{marked}"
+        (folder / f"{number}.eml").write_bytes(bytes(mail))
+    with Engine.open(folder / "store", create=True) as engine:
+        engine.ingest(sorted(folder.glob("*.eml")))
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "number"),
+    [
+        ("What does the survey of the roof cost?", "310 euros", 2),
+        ("When did Ivo pay the survey?", "7 March 2025", 3),
+    ],
+)
+def test_what_mails_quote_counts_where_it_was_written(
+    thread: Engine, question: str, short: str, number: int
+) -> None:
+    answer = thread.ask(question)
+    assert answer.short == short
+    assert answer.quotes[0].source.endswith(f"{number}.eml")
+    document = thread.get(answer.quotes[0].source)
+    assert document is not None
+    assert all(document.text[one.start : one.end] == one.text for one in answer.quotes[:1])

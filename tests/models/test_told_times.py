@@ -280,7 +280,8 @@ def test_a_message_tells_of_its_own_day(
     house: Engine, question: str, short: str, quoted: str
 ) -> None:
     answer = house.ask(question)
-    assert (answer.short, answer.answer) == (short, f"{short}. {quoted}")
+    told = f"{short}{':' if question.startswith('Who') else '.'} "
+    assert (answer.short, answer.answer) == (short, f"{told}{quoted}")
     [quote] = answer.quotes
     document = house.get(quote.source)
     assert document is not None

@@ -585,3 +585,26 @@ def test_tables_under_two_headings_are_two(question: str, short: str | None) -> 
 )
 def test_a_key_is_asked_of_for_what_is_in_its_row(question: str, short: str | None) -> None:
     assert _read(question, _KEYED).short == short
+
+
+_BILLS = {
+    "Bill 88-114": "Customer | Tor Lind\nRope, 20 m | 2 | 14.00 EUR\nTotal net | 25.00 EUR\n"
+    "Total with tax | 28.00 EUR",
+    "Bill 88-141": "Customer | Ida Moe\nSail mended | 1 | 90.00 EUR\nTotal due: 90.00 EUR",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What is the total of bill 88-141?", "90.00 EUR"),
+        ("How much was the bill for the rope?", "28.00 EUR"),
+        ("What does the bill of Ida Moe come to?", "90.00 EUR"),
+        ("How much did Tor Lind pay altogether for his rope?", "28.00 EUR"),
+        ("What does the bill of Ole Berg come to?", None),
+        ("What is the total of bill 88-117?", None),
+    ],
+)
+def test_the_sum_of_a_bill_is_that_of_the_one_named(question: str, short: str | None) -> None:
+    found = _read(question, _BILLS)
+    assert (None if found.abstained else found.short) == short
