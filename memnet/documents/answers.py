@@ -78,6 +78,7 @@ _NOW = re.compile(r"\bnow\b", re.IGNORECASE)  # Less sure: of all that is asked 
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _PROBABILITY = attrgetter("probability")  # Of proposals, of which the likeliest answers
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
+_SURE_CELL = 0.95  # Confidence of a cell that counts whatever the reader attends to
 _SAME_ROW = 0.5  # Share of confidence of what stands in the row that a cell was referred to by
 
 
@@ -541,7 +542,8 @@ def after_reference(prediction: Prediction, reference: Reference) -> Prediction:
 def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Prediction]:
     """A cell of a table and what was read, each only where the other leaves it possible.
 
-    A cell is one that the last hop attends to, unless it was computed from a whole table. What was
+    A cell is one that the last hop attends to, unless it was computed from a whole table, or row
+    and column are named without doubt. What was
     read in a row is not what another row, which the table lacks, was asked for; nor does a row
     answer that is unlikely to with its headers, which the reader of passages may not see.
     """
@@ -551,7 +553,8 @@ def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Predictio
     # Without a reader, the last hop attends to all.
     attended = read.attended if not read.abstained else ()
     overlap = [by_cell.quotes[0].overlaps(one) for one in attended] if by_cell.quotes else []
-    if by_cell.added or not attended or any(overlap):
+    sure = (by_cell.confidence or 0.0) >= _SURE_CELL
+    if by_cell.added or not attended or any(overlap) or sure:
         return by_cell, read
     return Prediction(), read
 

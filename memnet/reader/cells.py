@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
     def share(self, row: Row) -> float:
         """The share of the question's words that a row explains, with what stands above it."""
-        unknown = self.content - row.said - stems(row.item.slot.title)
+        unknown = self.content - row.said - stems(row.title)
         return 1 - len(unknown) / max(1, len(self.own))
 
     def names(self, cell: Cell) -> bool:
@@ -161,7 +161,7 @@ def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
     """The signals of rows, some of which are of one table if they are of one source."""
     sought = asked.content or asked.own
     total = _weight(asked, sought) or 1.0
-    titles = [stems(row.item.slot.title) for row in rows]
+    titles = [stems(row.title) for row in rows]
     held = [
         _weight(asked, sought & (row.values - title)) / total
         for row, title in zip(rows, titles, strict=True)
@@ -226,7 +226,7 @@ def cell_signals(
     """
     stated = 0.5
     if judge is not None:
-        passage = Passage(row.item.slot.title, labelled(row.cells)[0])
+        passage = Passage(row.title, labelled(row.cells)[0])
         stated = judge.read(answered_by(asked.question, cell.text), [passage]).answerable
     logits = [weighted(_ROW_WEIGHTS, one) for one in row_signals(asked, rows)]
     [place] = (n for n, one in enumerate(rows) if one is row)
@@ -254,7 +254,7 @@ def probability_of_cell(signals: CellSignals, by_words: bool) -> float:
 def read_row(question: str, row: Row, reader: Reader) -> RowRead:
     """What the network reads in a row, with its headers and what stands above it."""
     text, spans = labelled(row.cells)
-    reading = reader.read(question, [Passage(row.item.slot.title, text)])
+    reading = reader.read(question, [Passage(row.title, text)])
     cells = [
         sum(
             one.probability * (min(end, one.end) - max(start, one.start)) / (one.end - one.start)

@@ -282,7 +282,11 @@ class _Computation:
         """The column that is compared; None where two fit equally."""
         degree = self.asked.degree or _Degree(frozenset(), 1, "", False)
         named = self._named_column({*taken, *degree.tokens})
-        if named is None and _MOST_OF.search(self.asked.question):
+        kind = _KIND.match(self.asked.question)
+        names = stems(self.table.key or "-") | self.table.titles
+        of_rows = kind is not None and stem(kind[1].casefold()) in names
+        of_key = named is None or named.header == self.table.key
+        if of_key and of_rows and _MOST_OF.search(self.asked.question):
             amounts = [one for one in self.table.measured if stems(one) & QUANTITIES]
             named = _Column(amounts[0], frozenset()) if len(amounts) == 1 else None
         if not degree.adjective:
@@ -294,6 +298,8 @@ class _Computation:
         after = named is not None and max(degree.tokens) + 1 in named.tokens
         if named and (after or not fits or named.header in fits):
             general = (degree.adjective in _MORE) - (degree.adjective in _LESS)
+            if not general and self._is_plain(named.header):
+                general = _of_price(degree.adjective)  # Of a price list without a currency
             sign = fits.get(named.header, general)
             return named._replace(sign=sign * degree.sign) if sign else None
         if len(fits) != 1:
@@ -686,6 +692,11 @@ class _Computation:
         key = self.table.texts[self.table.key].get(row, f"row {row + 1}")
         return f"{key}: {' '.join(with_unit(header, self.table.texts[header][row]))}"
 
+    def _is_plain(self, header: str) -> bool:
+        """Whether a column has numbers without a unit."""
+        values = (self.table.values(header, self.table.counted) or {}).values()
+        return bool(values) and all(one.kind == "number" and not one.unit for one in values)
+
     def _is_number(self, header: str) -> bool:
         values = self.table.values(header, self.table.counted) or {}
         return any(value.kind == "number" for value in values.values())
@@ -735,9 +746,16 @@ class _Computation:
         return Computed(short, said, tuple(lines), None, share)
 
 
+def _of_price(adjective: str) -> int:
+    """Whether an adjective means a higher (1) or lower (-1) price; 0 if it is not about prices."""
+    price = next(one for one in _MEASURES if "price" in one[0])
+    return (adjective in price[1]) - (adjective in price[2])
+
+
 def _says(header: str, phrase: str) -> bool:
-    """Whether a header has a phrase."""
-    return f" {' '.join(phrase.casefold().split())} " in f" {header.casefold()} "
+    """Whether a header, or a question, has all words of a phrase in their order."""
+    words, said = (" ".join(_TOKEN.findall(one.casefold())) for one in (phrase, header))
+    return f" {words} " in f" {said} "
 
 
 def _and(texts: Sequence[str]) -> str:

@@ -62,6 +62,13 @@ class Row(NamedTuple):
 
     item: RankedSlot  # That it stands in
     cells: tuple[Cell, ...]  # Where cells are labelled, without the empty ones
+    above: str = ""  # The heading, or short line, above its table in the slot
+
+    @property
+    def title(self) -> str:
+        """Of its slot, with what stands above its table."""
+        title = self.item.slot.title
+        return f"{title} > {self.above}" if self.above and self.above not in title else title
 
     @property
     def values(self) -> frozenset[str]:
@@ -241,17 +248,18 @@ def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
     """
     found: list[tuple[Row, tuple[str, tuple[str, ...]], frozenset[str]]] = []
     for _, of_item in groupby(rows, lambda row: row.item.slot.id):
-        end, above, own = 0, frozenset[str](), list(of_item)
+        end, above, last, own = 0, frozenset[str](), "", list(of_item)
         slot = own[0].item.slot
-        title = stems(slot.title)
         for row in own:
-            between = slot.text[end : row.cells[0].start]
+            line = slot.text.rfind("\n", 0, row.cells[0].start) + 1
+            between = slot.text[end:line]
             if "\n\n" in between or not end:
-                lines = (one for one in between.split("\n") if not may_hold_rows(one))
-                above = title | stems("\n".join(lines))
+                lines = [one for one in between.split("\n") if one and not may_hold_rows(one)]
+                above = stems("\n".join([slot.title, *lines]))
+                last = next((one for one in lines[-1:] if len(one) <= _MAX_CAPTION), "")
             end = row.cells[-1].end
             table = slot.source, tuple(cell.header for cell in row.cells)
-            found.append((row, table, above & asked))
+            found.append((row._replace(above=last), table, above & asked))
     said: dict[tuple[str, tuple[str, ...]], set[frozenset[str]]] = defaultdict(set)
     for _, table, own_words in found:
         said[table].add(own_words)
