@@ -255,8 +255,9 @@ def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
             between = slot.text[end:line]
             if "\n\n" in between or not end:
                 lines = [one for one in between.split("\n") if one and not may_hold_rows(one)]
-                above = stems("\n".join([slot.title, *lines]))
-                last = next((one for one in lines[-1:] if len(one) <= _MAX_CAPTION), "")
+                short = [one for one in lines if len(one) <= _MAX_CAPTION and one[-1] not in ".!"]
+                above = stems("\n".join([slot.title, *short]))
+                last = "".join(short[-1:])
             end = row.cells[-1].end
             table = slot.source, tuple(cell.header for cell in row.cells)
             found.append((row._replace(above=last), table, above & asked))

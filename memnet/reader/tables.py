@@ -246,10 +246,11 @@ def _ticked(
 ) -> Iterator[tuple[bool, bool, str, Row, Cell]]:
     """What a column of yes and no says of the rows that are named: "Has Ann paid?"."""
     for row, cells in named:
-        known = stems(row.item.slot.title).union(*(one.named | one.value for one in cells))
+        known = stems(row.title).union(*(one.named | one.value for one in cells))
         for cell in row.cells:
             header, said = stems(cell.header or "-"), cell.text.casefold()
-            about = bool(header & asked.own) and asked.own <= known | header | _ASKING | _NEEDED
+            of_row = bool(header & asked.own) or (len(row.cells) == 2 and header <= _OF_ANY)
+            about = of_row and asked.own <= known | header | _ASKING | _NEEDED
             if said in ("yes", "no") and about:
                 yield said == "yes", True, cells[0].text, row, cell
 
@@ -444,13 +445,20 @@ def _lacking(asked: Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation
 def _is_empty(asked: Asked, table: Table) -> bool:
     """Whether a row is named and the cell of the column that is named best is empty."""
 
-    def said(header: str) -> int:
-        return len(stems(header) & asked.order.keys()) if header else 0
+    def said(header: str) -> tuple[int, float]:
+        words = stems(header) if header else frozenset[str]()
+        own = len(words & asked.order.keys())
+        return own, own / max(1, len(words))  # "Members" before "Non-members"
 
     key, *others = table.headers
     best = max(others, key=said, default=key)
-    rows = [row for row in table.rows if key in row and asked.names(row[key])]
-    if len(rows) != 1 or not said(best):
+    rows = [
+        row
+        for row in table.rows
+        if any(asked.names(cell) and (cell.header == key or not has_digit(cell.text))
+               for cell in row.values())
+    ]  # fmt: skip
+    if len(rows) != 1 or not any(said(best)):
         return False
     return best not in rows[0] and all(said(one) < said(best) for one in others if one != best)
 
@@ -666,7 +674,8 @@ _ASKING = stems(
     "mr mrs ms miss dr prof sir herr frau"
 ).union(map(stem, _HEADERS))
 # "Is a cover needed?" of a column "Cover", "May they use a map?" of one "Map allowed"
-_NEEDED = stems("needed required necessary allowed permitted use may can")
+_NEEDED = stems("needed required necessary allowed permitted possible included use may can")
+_OF_ANY = stems("value answer status included available")  # Headers of whatever stands before
 _TOTALS = stems(
     "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
     "charge price balance much high"
