@@ -102,6 +102,7 @@ _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _MIN_KEY = 4  # Characters of a number or code that names a row
 _CONTRACTED = frozenset("who what where when how which that there it he she".split())  # "who's"
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
+_WHICH_TIME = re.compile(r"\b(?:which|what) (?:day|weekday|month)s?\b", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
 
@@ -145,6 +146,7 @@ def read_cells(
     if not (whether or denies):
         found = (
             _total(asked, passages, passages_of)
+            or _in_timetable(asked, rows)
             or _look_up(asked, rows)
             or _entry(asked, passages, passages_of)
             or _in_forms(asked, passages)
@@ -201,6 +203,8 @@ def _cell_shown(
         signals = cell_signals(asked, rows, found.row, found.cell, read, judge)
         confidence = probability_of_cell(signals, by_words=found.read is None)
     quotes = quote_around(item, start, end)
+    if found.cell not in found.row.cells and not found.total:  # the header of one of them
+        quotes = (*quotes, whole_row(found.row))
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
@@ -325,6 +329,34 @@ def _look_up(asked: Asked, rows: Sequence[Row]) -> _Found | None:
     best = found[0].row
     titles = stems(best.item.slot.title)
     return None if any(_contradicts(asked, row, best, titles) for row in rows) else found[0]
+
+
+def _in_timetable(asked: Asked, rows: Sequence[Row]) -> _Found | None:
+    """The day or month, at the side or above, for which a table has what a question names.
+
+    "On which day does Ann open?" of a row "Friday" with "Ann" under "Opens", or of a column
+    "Friday" with "Ann" in it.
+    """
+    if not _WHICH_TIME.search(asked.question):
+        return None
+    found: list[_Found] = []
+    for row in rows:
+        first, *others = row.cells
+        for cell in others:
+            if not asked.names(cell) or asked.names(first):
+                continue
+            if _is_time(first.value):
+                if cell.named and cell.named <= asked.own:
+                    found.append(_Found(2, asked.weight(cell.value), True, row, first, headed=True))
+            elif _is_time(cell.named) and (start := row.item.slot.text.find(cell.header)) >= 0:
+                day = Cell("", cell.header, start, start + len(cell.header))
+                found.append(_Found(1, asked.weight(cell.value), True, row, day, headed=True))
+    return found[0] if len({one.cell.text for one in found}) == 1 else None
+
+
+def _is_time(words: frozenset[str]) -> bool:
+    """Whether some words name a day of the week or a month."""
+    return bool(words) and any(words <= times for times in TIMES)
 
 
 def _is_turned(asked: Asked, found: _Found, rows: Sequence[Row]) -> bool:
@@ -624,6 +656,8 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     meant = row.cells[0].value & asked.order.keys() - asked.own
     by_name = bool(meant) and row.cells[0].value <= asked.order.keys()
     named = [one for one in others if asked.names(one) or (by_name and one is row.cells[0])]
+    if _is_under_another(asked, row, cell, named):
+        return None
     with_header = sum(not one.named.isdisjoint(asked.own) for one in named)  # "pier 11"
     weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
     said = values | cell.named | titles | ({asked.kind} & cell.value)
@@ -635,6 +669,21 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     if weight and covered and codes_fit:
         return _Found(len(named), weight, row.cells[0] in named, row, cell, with_header > 0)
     return None
+
+
+def _is_under_another(asked: Asked, row: Row, wanted: Cell, named: Sequence[Cell]) -> bool:
+    """Whether what a question names under one header stands under another in a row.
+
+    "On which day is Ann at the till?" is not asked of the day on which she is at the desk.
+    """
+    values = [one for one in named if one is not row.cells[0]]
+    if not values or any(one.named & asked.own for one in values):
+        return False
+    return any(
+        one.named and one.named <= asked.own
+        for one in row.cells[1:]
+        if one is not wanted and one not in named
+    )
 
 
 def _contradicts(asked: Asked, row: Row, best: Row, titles: frozenset[str]) -> bool:

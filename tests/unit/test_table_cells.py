@@ -608,3 +608,59 @@ _BILLS = {
 def test_the_sum_of_a_bill_is_that_of_the_one_named(question: str, short: str | None) -> None:
     found = _read(question, _BILLS)
     assert (None if found.abstained else found.short) == short
+
+
+_LESSONS = """Class 3A
+
+| Monday | Tuesday | Wednesday
+First | Maths | Drawing | Chess
+Second | Music | Maths | Maths
+
+Class 3B
+
+| Monday | Tuesday | Wednesday
+First | Chess | Maths | Music
+Second | Maths | Drawing | Sport"""
+_DESK = "Day | Desk | Till\nMonday | Ulla Reng | Tor Lind\nFriday | Tor Lind | Ida Moe"
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "short"),
+    [
+        (_LESSONS, "Which day is drawing for class 3A?", "Tuesday"),
+        (_LESSONS, "What day does 3B have chess?", "Monday"),
+        (_LESSONS, "Which day is chess for class 3A?", "Wednesday"),
+        (_LESSONS, "Which day is maths for class 3A?", None),
+        (_LESSONS, "Which day is pottery for class 3A?", None),
+        (_DESK, "On which day is Tor Lind at the desk?", "Friday"),
+        (_DESK, "On which day is Tor Lind at the till?", "Monday"),
+        (_DESK, "On which day is Ulla Reng at the till?", None),
+    ],
+)
+def test_the_day_of_what_a_timetable_has(table: str, question: str, short: str | None) -> None:
+    found = _read(question, {"Plan": table})
+    assert (None if found.abstained else found.short) == short
+    for one in found.quotes if short else ():
+        assert one.text in table
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Are guest pens allowed on the small plan?", "no"),
+        ("Are guest pens possible on the large plan?", "yes"),
+        ("What do members pay for a mast?", None),
+        ("What do non-members pay for a mast?", "9 crowns"),
+        ("Who insures the sloop Hild?", None),
+        ("Who insures the sloop Tora?", "Orre Mutual"),
+    ],
+)
+def test_plans_and_empty_cells(question: str, short: str | None) -> None:
+    passages = {
+        "Plans": "Small plan\n\nWhat | Included\nGuest pens | no\nPages | 20\n\n"
+        "Large plan\n\nWhat | Included\nGuest pens | yes\nPages | 90",
+        "Fees": "Job | Members | Non-members\nMast |  | 9 crowns\nHull | 4 crowns | 7 crowns",
+        "Boats": "No | Sloop | Insures\n711 | Hild | \n712 | Tora | Orre Mutual",
+    }
+    found = _read(question, passages)
+    assert (None if found.abstained else found.short) == short
