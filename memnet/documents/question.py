@@ -41,6 +41,7 @@ _MAX_SLOTS = 5000  # A word that more slots hold is known anyway
 _LOOKED_AT = 20  # Slots with the stem of a word in which it is looked for as it is written
 _OF_NAME = 100  # Facts that are looked at for a part of a name
 _CAPITALISED = re.compile(r"\b[A-Z]\w+")
+_NOWHERE = np.zeros(0, np.int64)  # Ids of no slot
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _MAX_INITIALS = 6  # Words of what is abbreviated
 ASKS_MEANING = re.compile(
@@ -116,23 +117,21 @@ def spelled_out(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
                 found.setdefault("".join(one[0] for one in said), span)
     known = fetched.store.search_terms({one.casefold() for one in found}, _MAX_SLOTS)
     for short, (start, end) in found.items():
-        if not len(known.get(short.casefold(), ())):
-            continue
-        for slot, place in explanations(short, fetched, scope):
+        ids = known.get(short.casefold(), _NOWHERE)
+        for slot, place in explanations(short, ids, fetched, scope):
             full = slot.text[slice(*place)]
             if normalise(text[start:end]) == normalise(full):
                 return f"{text[:end]} ({short.upper()}){text[end:]}"
-            if text[start:end] == short and len(known[short.casefold()]) == 1:
+            if text[start:end] == short and len(ids) == 1:
                 return f"{text[:start]}{full} ({short}){text[end:]}"
     return text
 
 
 def explanations(
-    short: str, fetched: "FetchedSlots", scope: Scope
+    short: str, ids: NDArray[np.int64], fetched: "FetchedSlots", scope: Scope
 ) -> Iterator[tuple[Slot, tuple[int, int]]]:
-    """The slots that say what an abbreviation stands for, and where in their text."""
-    ids = fetched.store.search_terms([short.casefold()], _MAX_SLOTS).get(short.casefold())
-    for slot in fetched.slots([] if ids is None else ids[:_LOOKED_AT].tolist()):
+    """Those of the slots with an abbreviation that say what it stands for, and where."""
+    for slot in fetched.slots(ids[:_LOOKED_AT].tolist()):
         if scope.namespace in (None, slot.namespace) and (place := explained(short, slot.text)):
             yield slot, place
 

@@ -260,9 +260,10 @@ def in_full(question: Question) -> Prediction | None:
     if asked is None:
         return None
     short = asked["short"].casefold()
-    if len(question.store.search_terms([short], 1).get(short, [short])) == 0:
+    ids = question.store.search_terms([short], _MOST)[short]
+    if not len(ids):
         return Prediction(abstained=True)
-    for slot, (start, end) in explanations(asked["short"], question.fetched, question.scope):
+    for slot, (start, end) in explanations(short, ids, question.fetched, question.scope):
         item = RankedSlot(slot, 1.0, 1.0, 1.0, 1)
         found = slot_candidate(slot, start, end, 1.0)
         quotes = quote_around(item, start, end)
