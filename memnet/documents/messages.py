@@ -17,7 +17,7 @@ from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Reading, Span
 from memnet.storage import Keys, MemoryStore, Slot
-from memnet.text.dates import WrittenDay, day_name, days_in, local_time
+from memnet.text.dates import MONTH_NAMES, WrittenDay, day_name, days_in, local_time
 from memnet.text.english import ASKS_WHO, Clauses, query_terms
 from memnet.text.names import (
     DAY,
@@ -30,7 +30,7 @@ from memnet.text.names import (
     stems,
     subject_of,
 )
-from memnet.text.relative import times_in
+from memnet.text.relative import WEEKDAYS, times_in
 from memnet.types import Candidate
 
 _MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
@@ -157,10 +157,10 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
         same = slot.source == own.source or not session.isdisjoint(others_keys)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
-            replies = slot.metadata.get("in_reply_to") == own.metadata["message_id"]
+            replies = _mail_id(slot, "in_reply_to") == _mail_id(own, "message_id")
             of_thread = replies or not keys.isdisjoint(others_keys)
             # What a mail quotes was written before.
-            new = _quoted_from(slot) != 0
+            new = _own_end(slot) > 0
             if (time := _time_of_mail(slot)) > sent and of_thread and new:
                 found.append((time, slot.id, item))
         elif MESSAGE in others_keys and same and later:
@@ -169,13 +169,14 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
 
 
 def without_quoted(ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
-    """Slots without what they only quote of a mail that is among them."""
-    found = {item.slot.metadata.get("message_id") for item in ranked} - {None}
+    """Slots without what they quote, at their end, of a mail that is among them."""
+    found = {_mail_id(item.slot, "message_id") for item in ranked} - {None}
     kept: list[RankedSlot] = []
     for item in ranked:
         slot = item.slot
-        start = _quoted_from(slot) if slot.metadata.get("in_reply_to") in found else None
-        text = slot.text if start is None else slot.text[:start].rstrip()
+        text = slot.text
+        if _mail_id(slot, "in_reply_to") in found:
+            text = text[: _own_end(slot)].rstrip()
         if text == slot.text:
             kept.append(item)
         elif text:
@@ -183,9 +184,24 @@ def without_quoted(ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
     return kept
 
 
-def _quoted_from(slot: Slot) -> int | None:
-    """Where in a slot of a mail begins what it quotes, as its loader says by the place."""
-    return next((start for start, place in slot.places if place.startswith("quoted")), None)
+def _mail_id(slot: Slot, key: str) -> str | None:
+    found = slot.metadata.get(key)
+    return found if isinstance(found, str) else None
+
+
+def _is_quoted(place: tuple[int, str]) -> bool:
+    """Whether a mail quotes what begins at a place, as its loader says."""
+    return place[1].startswith("quoted")
+
+
+def _own_end(slot: Slot) -> int:
+    """Where what a mail quotes at its end begins; 0 where it only quotes."""
+    end = len(slot.text)
+    for place in reversed(slot.places):
+        if not _is_quoted(place):
+            break
+        end = place[0]
+    return end
 
 
 def as_first_sent(question: Question, read: Prediction) -> Prediction:
@@ -198,10 +214,14 @@ def as_first_sent(question: Question, read: Prediction) -> Prediction:
     sent = 0.0 if own is None else _time_of_mail(own.item.slot)
     if own is None or not sent:
         return read
+    place = next((one for one in reversed(own.item.slot.places) if one[0] <= own.start), (0, ""))
+    if not _is_quoted(place):
+        return read
     earlier = [
         (time, slot, start)
         for slot in _thread_of(question, own.item.slot)
-        if 0 < (time := _time_of_mail(slot)) < sent and (start := slot.text.find(own.text)) >= 0
+        if slot.title == own.item.slot.title and 0 < (time := _time_of_mail(slot)) < sent
+        if (start := slot.text.find(own.text, 0, _own_end(slot))) >= 0
     ]
     if not earlier:
         return read
@@ -446,6 +466,12 @@ _SAYS = re.compile(
     r"^(?P<name>[^\W\d_a-z][\w.'’-]{0,20}(?: [^\W\d_a-z][\w.'’-]{0,20}){0,2}): ", re.MULTILINE
 )
 _MIN_SPEAKERS, _MIN_TURNS = 2, 2  # Of a conversation: speakers, and turns of one of them
+_MAX_TURN = 300  # Characters before a sentence that are shown to say who speaks
+# What stands before a colon and speaks not
+_NO_SPEAKERS = frozenset(
+    "note notes contact date time place phone address email name topic action decision question "
+    "answer q a tip warning todo tel price title subject from to cc re ps today tomorrow".split()
+).union(map(str.lower, (*WEEKDAYS, *MONTH_NAMES)))
 _OF_OTHERS = {
     "am": " is", "m": " is", "have": " has", "ve": " has", "ll": " will", "d": " would",
     "my": "'s", "My": "'s",
@@ -479,7 +505,8 @@ class IntroducedMessage:
     def quotation(self, read: Quotation) -> Quotation:
         """A piece of what is read as one of what is stored."""
         start, end = self.stored(read.start), self.stored(read.end)
-        if self.turn is not None and self.turn < start <= self.place <= end:
+        near = self.turn is not None and start - self.turn <= _MAX_TURN
+        if self.turn is not None and near and self.turn < start <= self.place <= end:
             start = self.turn  # It shows who says it.
         return Quotation(self.item, start, end, read.weight)
 
@@ -562,6 +589,8 @@ def _of_transcript(
     """A passage of a conversation in which a sentence is said of whoever says it; else None."""
     text = item.slot.text
     names = Counter(found["name"] for found in _SAYS.finditer(text))
+    if not _NO_SPEAKERS.isdisjoint(map(str.casefold, names)):
+        return None
     if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS:
         return None
     place = _sentence(what, item, of_self)

@@ -45,9 +45,9 @@ _NOWHERE = np.zeros(0, np.int64)  # Ids of no slot
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _MAX_INITIALS = 6  # Words of what is abbreviated
 ASKS_MEANING = re.compile(
-    r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:(?:does|do) |(?:is|['’]s) )?"
+    r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:does|do) "
     r"(?:the )?(?:(?:abbreviation|acronym|letters?) )?[\"“]?(?P<short>[^\W_]{2,8})[\"”]? "
-    r"(?:mean|stands?|short|stand(?:ing)?)(?: for)?\b",
+    r"(?:mean|stand for)\b",
     re.IGNORECASE,
 )
 
@@ -106,7 +106,7 @@ def spelled_out(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
     found = {
         one[0]: one.span()
         for one in words
-        if not one[0].islower() or tokenizer.token_to_id(one[0]) is None
+        if one[0].isupper() or tokenizer.token_to_id(one[0].casefold()) is None
     }
     for at, first in enumerate(words):
         for last in range(at + 1, min(at + _MAX_INITIALS, len(words))):

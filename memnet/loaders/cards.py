@@ -82,17 +82,19 @@ def _property(line: str) -> _Property | None:
 def _add(builder: DocumentBuilder, entry: list[_Property], max_title: int) -> None:
     values = {one.name: one.value for one in reversed(entry)}
     names = values.get("SUMMARY") or values.get("FN") or values.get("N", "")
-    lines = [
-        (f"{label}{_kind(one)}", value)
-        for name, label in _LABELS.items()
-        for one in entry
-        if one.name == name and (value := _shown(one))
-    ]
+    lines: dict[str, list[str]] = {}
+    for name, label in _LABELS.items():
+        for one in entry:
+            if one.name == name and (value := _shown(one)):
+                lines.setdefault(f"{label}{_kind(one)}", []).append(value)
     title = _plain(names)
-    cells = [("Name" if {"FN", "N"} & values.keys() else "Event", title), *lines]
+    cells = [("Name" if {"FN", "N"} & values.keys() else "Event", title)]
+    cells += [(label, ", ".join(own)) for label, own in lines.items()]
     # With a place of its own each is found by itself.
     place = shorten(title, max_title) or f"{len(builder)}"
-    builder.add_row([(label, value, "") for label, value in cells], labelled=True, place=place)
+    # A semicolon ends a cell.
+    row = [(label, value.replace(";", ","), "") for label, value in cells]
+    builder.add_row(row, labelled=True, place=place)
 
 
 def _kind(one: _Property) -> str:

@@ -244,8 +244,11 @@ def titles_of(item: RankedSlot) -> frozenset[str]:
 def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
     """Rows of tables but for those whose heading has fewer words that are asked for than another's.
 
-    Of two tables of a source with the same headers: "Winter" is not "Summer".
+    Of two tables of a source with the same headers: "Winter" is not "Summer". What a row is named
+    by is asked of no heading: "fish sauce" under "Sides" is not under "Fish".
     """
+    cells = (cell.value for row in rows for cell in row.cells)
+    asked -= frozenset[str]().union(*(one for one in cells if one <= asked))
     found: list[tuple[Row, tuple[str, tuple[str, ...]], frozenset[str]]] = []
     for _, of_item in groupby(rows, lambda row: row.item.slot.id):
         end, above, last, own = 0, frozenset[str](), "", list(of_item)

@@ -81,15 +81,23 @@ _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
+_ASKS_AMOUNT = re.compile(
+    r"(?:(?:and|so|but),? )?(?:what|how (?:much|high)|(?:the )?(?:sum|total))\b", re.IGNORECASE
+)
 _ASKS_TOTAL = re.compile(
-    r"\b(?:total|sum|altogether|in all|overall)\b|\bcomes? to\b"
-    r"|\bhow (?:much|high) (?:was|is|were) the (?:\w+ ){0,3}(?:bill|invoice)\b",
+    r"\b(?:total|sum|altogether|in all)\b|\bcomes? to\b|"
+    r"\bhow (?:much|high) (?:was|is|were) the (?:\w+ ){0,3}(?:bill|invoice)\b",
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"^(?P<label>(?:grand |invoice )?(?:total|sum)\b(?! (?:net|before))(?: [a-z.]{2,9}){0,3}|"
-    r"(?:amount|balance) due|to pay|to be paid|amount payable|invoice amount)(?:[:|] ?| )[ |]{0,20}"
-    r"(?P<value>(?:[$€£] ?|[A-Z]{3} )?\d[\d.,]{0,15}\d"
+    r"(?:grand |invoice )?(?:total|sum)\b|(?:amount|balance) due|to pay|to be paid|amount payable|"
+    r"invoice amount",
+    re.IGNORECASE,
+)
+# A line that ends with an amount
+_AMOUNT = re.compile(
+    r"^(?P<label>[^\W\d_][^|:\n]{1,50}?)(?:[:|] ?| )[ |]{0,20}"
+    r"(?P<value>(?:[$€£] ?|[A-Z]{3} )?\d[\d.,]{0,15}"
     r"(?: ?(?:[$€£]|[A-Z]{3}|euros?|pounds?|dollars?))?)$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -194,7 +202,11 @@ def _cell_shown(
     share = asked.share(found.row)
     if found.total:  # of the bill that has so much of the question
         confidence = min(CELL_CONFIDENCE, found.values)
-    elif reader is None or (share == 1 and (found.first or found.headed)):
+    elif (
+        reader is None
+        or (share == 1 and (found.first or found.headed))
+        or found.cell not in found.row.cells
+    ):
         confidence = _confidence(share, found.named > 0)
     else:
         # What stands in no table has no rows beside it that could be meant.
@@ -254,7 +266,10 @@ def _ticked(
         for cell in row.cells:
             header, said = stems(cell.header or "-"), cell.text.casefold()
             of_row = bool(header & asked.own) or (len(row.cells) == 2 and header <= _OF_ANY)
-            about = of_row and asked.own <= known | header | _ASKING | _NEEDED
+            # "Allowed" says nothing of what is needed.
+            asks = (_ALLOWED if header & _ALLOWED else _NEEDED | _ALLOWED) | _USED
+            asks = _NEEDED | _USED if header & _NEEDED else asks
+            about = of_row and asked.own <= known | header | _ASKING | asks
             if said in ("yes", "no") and about:
                 yield said == "yes", True, cells[0].text, row, cell
 
@@ -348,7 +363,11 @@ def _in_timetable(asked: Asked, rows: Sequence[Row]) -> _Found | None:
             if _is_time(first.value):
                 if cell.named and cell.named <= asked.own:
                     found.append(_Found(2, asked.weight(cell.value), True, row, first, headed=True))
-            elif _is_time(cell.named) and (start := row.item.slot.text.find(cell.header)) >= 0:
+            elif _is_time(cell.named):
+                # In the header of the table, which may be the title of the slot
+                start = row.item.slot.text.rfind(cell.header, 0, first.start)
+                if start < 0:
+                    continue
                 day = Cell("", cell.header, start, start + len(cell.header))
                 found.append(_Found(1, asked.weight(cell.value), True, row, day, headed=True))
     return found[0] if len({one.cell.text for one in found}) == 1 else None
@@ -436,17 +455,29 @@ def _total(
     """The sum that one document says, of a bill or offer that the question names by its words.
 
     It has all numbers and names of the question, most of its other words, and more than any other.
+    What else the line of the sum says, as a month, is asked for; none of what the bill lists is.
     """
-    if not _ASKS_TOTAL.search(asked.question):
+    if not (_ASKS_AMOUNT.match(asked.question) and _ASKS_TOTAL.search(asked.question)):
         return None
     words = _WORD.findall(asked.question)[1:]
     names = {stem(one.casefold()) for one in words if one[0].isupper()} & asked.own | asked.codes
     wanted = asked.own - _ASKING - _TOTALS
     found: list[tuple[int, _Found]] = []
-    for item in {item.slot.source: item for item in passages}.values():
+    of_bill = bool(asked.own & _BILLS)
+    for item in {(item.slot.source, item.slot.namespace): item for item in passages}.values():
         slots = passages_of(item.slot.source, item.slot.namespace, _MOST_OF_BILL)
         said = stems("\n".join(f"{one.title}\n{one.text}" for one in slots))
-        lines = [(slot, line) for slot in slots for line in _TOTAL.finditer(slot.text)]
+        amounts = [(slot, line) for slot in slots for line in _AMOUNT.finditer(slot.text)]
+        lines = [
+            (slot, line)
+            for slot, line in amounts
+            if _TOTAL.match(line["label"])
+            and stems(line["label"]) - _TOTALS - _OF_TOTALS <= asked.own
+        ]
+        listed = [stems(line["label"]) - _TOTALS for _, line in amounts]
+        others = (one for one in listed if one and one <= asked.own)
+        if any(not of_bill or one & _OF_TOTALS for one in others):
+            continue  # "How much is the VAT?"
         shared = wanted & said
         fits = shared and len(shared) >= _MIN_OF_BILL * len(wanted) and names - _TOTALS <= said
         if lines and fits and len(slots) < _MOST_OF_BILL:
@@ -723,10 +754,17 @@ _ASKING = stems(
     "mr mrs ms miss dr prof sir herr frau"
 ).union(map(stem, _HEADERS))
 # "Is a cover needed?" of a column "Cover", "May they use a map?" of one "Map allowed"
-_NEEDED = stems("needed required necessary allowed permitted possible included use may can")
+_NEEDED = stems("needed required necessary must")
+_ALLOWED = stems("allowed permitted possible included available may can")
+_USED = stems("use")
 _OF_ANY = stems("value answer status included available")  # Headers of whatever stands before
 _TOTALS = stems(
     "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
     "charge price balance much high"
+)
+_BILLS = stems("bill invoice quote offer receipt order job")
+# Of the line of a sum, or of lines beside it
+_OF_TOTALS = stems(
+    "with incl including vat tax net gross deposit discount subtotal delivery shipping"
 )
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

@@ -151,7 +151,7 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
         if len(own) >= _MIN_SHARED and says_of_another(question, text, text, encode):
             return True
         shared = subject & asked
-        of_another = len(shared) >= _MIN_SHARED and not subject <= asked
+        of_another = bool(shared) and not subject <= asked
         of_asked = any(shared < other <= asked for other in named)
         return (of_another and of_asked) or _of_other_days(question, text)
 

@@ -43,7 +43,8 @@ _LIKING = re.compile(
     re.IGNORECASE,
 )
 
-_CLAUSE_END = re.compile(r"[,;]\s|\s(?:after all|at all|any ?more|any longer)\b", re.IGNORECASE)
+# After what was denied or said again: "after all, the test was wrong"
+_CLAUSE_END = re.compile(r",?\s(?:after all|at all|any ?more|any longer)\b", re.IGNORECASE)
 
 
 class Columns(NamedTuple):
@@ -53,7 +54,7 @@ class Columns(NamedTuple):
     aliases: frozenset[str]  # Other names of the subject, normalised
     relation: Relation
     words: tuple[str, ...]  # Stems of what it says of its subject: equal if the same word for word
-    clause: tuple[str, ...]  # Those up to the first comma, or "after all"
+    clause: tuple[str, ...]  # Those before "after all" and the like, if it stands there
     liked: tuple[str, ...]  # Stems of what its subject likes or dislikes; empty for anything else
     negative: bool
 
@@ -230,10 +231,10 @@ class LearnedJudge:
 
     def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         """As ``StatementJudge.judge``."""
-        return _of_closest(new, earlier, self._judged(new, earlier))
-
-    def _judged(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         by_rules = self.rules.judge(new, earlier)
+        return _of_closest(new, earlier, self._judged(new, earlier, by_rules), by_rules)
+
+    def _judged(self, new: Told, earlier: Sequence[Told], by_rules: Judgement) -> Judgement:
         is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
         is_read = is_read and not is_over(new) and not REMINDS.match(new.text)
         network = self.reader.load() if is_read else None
@@ -276,11 +277,14 @@ class LearnedJudge:
         return Judgement(labels, partly)
 
 
-def _of_closest(new: Told, earlier: Sequence[Told], judgement: Judgement) -> Judgement:
+def _of_closest(
+    new: Told, earlier: Sequence[Told], judgement: Judgement, by_rules: Judgement
+) -> Judgement:
     """A judgement without changes to what has less of a new statement than another that it changes.
 
     Both held beside each other, so that each is of something of its own: "On weekdays the shop
-    closes at 6:30" is not said of "On Saturdays the shop closes at 1".
+    closes at 6:30" is not said of "On Saturdays the shop closes at 1". What rules say to be of one
+    aspect stays: "from Paris to Rome" ends both where one lives and where one is.
     """
     labels = judgement.labels.argmax(axis=1) if len(earlier) else np.zeros(0, np.int64)
     own, told = stems_of(new.text), [stems_of(one.text) for one in earlier]
@@ -291,7 +295,8 @@ def _of_closest(new: Told, earlier: Sequence[Told], judgement: Judgement) -> Jud
         for one in changed
         if on_other_days(new, earlier[one])
         or (
-            len(own & told[one]) > 1
+            by_rules.labels[one].argmax() == Label.NONE
+            and len(own & told[one]) > 1
             and any(own & told[one] < own & told[two] and told[one] - told[two] for two in changed)
         )
     ]

@@ -6,6 +6,7 @@ covers is only ever added.
 """
 
 import re
+from itertools import takewhile
 from typing import NamedTuple
 
 from memnet.text.dates import MONTH_NAMES
@@ -53,6 +54,7 @@ _DAY = re.compile(
     r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
     re.IGNORECASE,
 )
+_OF_DAY = re.compile(rf"{_DAY.pattern}|\d{{1,4}}(?:st|nd|rd|th)?|the|of|on", re.IGNORECASE)
 # The aspects of a verb, and whether it ends their value
 _VERBS = [
     (
@@ -118,7 +120,7 @@ def relation_of(predicate: str, subject: str) -> Relation:
         match = verb.match(predicate)
         if match and (value := _value(predicate[match.end() :])):
             aspects = _place_or_time(aspects, match.group(), predicate[match.end() :])
-            if aspects:
+            if aspects and ("day" not in aspects or _is_day(value)):
                 return Relation(f"X {match.group().strip()} Y", aspects, value, ends)
     if match := _STATE.match(predicate):
         return _state(predicate[match.end() :], subject)
@@ -156,6 +158,12 @@ def _place_or_time(aspects: frozenset[str], verb: str, rest: str) -> frozenset[s
     if _HOUR.fullmatch(rest) or (verb.strip().endswith("at") and _HOUR.match(rest)):
         return frozenset({"hour"})
     return frozenset({"day"}) if _DAY.match(rest) else aspects
+
+
+def _is_day(value: str) -> bool:
+    """Whether a value is a day and no more than an hour: "12 may 2026", not "may street"."""
+    words = takewhile(lambda word: word not in ("at", "from"), value.split())
+    return all(map(_OF_DAY.fullmatch, words))
 
 
 def _state(complement: str, subject: str) -> Relation:

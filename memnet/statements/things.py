@@ -30,10 +30,14 @@ _HOUR = re.compile(
     r"\d{1,2}(?:[:.]\d\d|(?:[:.]\d\d)? ?[ap]\.?m\b\.?| o['’]clock))",
     re.IGNORECASE,
 )
+_ANEW = re.compile(
+    r"\b(?:now|from now on|moved|postponed|rescheduled|changed|instead|no longer|cancell?ed)\b",
+    re.IGNORECASE,
+)
 # Days of each week on which something is so; "sings on Mondays at 7" says when it is.
-_EACH = r"((?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b"
 _ON_DAYS = re.compile(
-    rf"^\W{{0,4}}(?:on|at|during) (?:the )?{_EACH}|\d[^\s,;]{{0,8}}(?: [a-z]{{1,9}})?,? on {_EACH}",
+    r"\W{0,4}(?:on|at|during) (?:the )?"
+    r"((?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b",
     re.IGNORECASE,
 )
 _PARTED = re.compile(
@@ -88,9 +92,8 @@ def denies_another(new: Told, earlier: Told) -> bool:
 
 def on_other_days(new: Told, earlier: Told) -> bool:
     """Whether two statements are about other days of each week: "On Sundays it opens at 10"."""
-    days = [_ON_DAYS.findall(one.text) for one in (new, earlier)]
-    own, other = ({day.casefold() for found in one for day in found if day} for one in days)
-    return bool(own and other) and own.isdisjoint(other)
+    own, other = (_ON_DAYS.match(one.text) for one in (new, earlier))
+    return own is not None and other is not None and own[1].casefold() != other[1].casefold()
 
 
 def is_of_another(asked: str, told: Told) -> bool:
@@ -158,6 +161,8 @@ def _other_subjects(new: Told, own: list[str], earlier: Told, other: list[str]) 
 def _is_one_of_several(new: Told, own: list[str], earlier: Told, other: list[str]) -> bool:
     """Whether a thing has a name that the one told of before has not: "the children's choir"."""
     if own[0] != other[0] or is_plain_name(new.subject) or is_plain_name(earlier.subject):
+        return False
+    if _ANEW.search(new.text):  # "The weekly meeting is now on Friday" is about the meeting.
         return False
     before_head = _words(new.subject)[: _words(new.subject).index(own[0])]
     return not set(before_head) - set(other) - _ANYBODYS <= set(_words(earlier.text))

@@ -203,7 +203,7 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
     if not 2 <= len(letters) <= _MAX_LETTERS:
         return None
     words = r"\b" + _BETWEEN_INITIALS.join(rf"{one}[^\W\d_]{{1,20}}" for one in letters) + r"\b"
-    name = re.escape(short)
+    name = rf"(?-i:{re.escape(short.upper())})"  # "is: ..." is no abbreviation.
     for pattern in (
         rf"(?P<long>{words}),? ?\((?:the )?{name}s?\)",
         rf"\b{name} ?(?:\(|[:=–—-] ?|stands for |means |is short for )(?:the )?(?P<long>{words})",
