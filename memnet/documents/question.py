@@ -45,9 +45,9 @@ _NOWHERE = np.zeros(0, np.int64)  # Ids of no slot
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _MAX_INITIALS = 6  # Words of what is abbreviated
 ASKS_MEANING = re.compile(
-    r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:does|do) "
+    r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:does|do|is|['’]s) "
     r"(?:the )?(?:(?:abbreviation|acronym|letters?) )?[\"“]?(?P<short>[^\W_]{2,8})[\"”]? "
-    r"(?:mean|stand for)\b",
+    r"(?:mean|stand for|short for)\b",
     re.IGNORECASE,
 )
 

@@ -247,8 +247,6 @@ def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
     Of two tables of a source with the same headers: "Winter" is not "Summer". What a row is named
     by is asked of no heading: "fish sauce" under "Sides" is not under "Fish".
     """
-    cells = (cell.value for row in rows for cell in row.cells)
-    asked -= frozenset[str]().union(*(one for one in cells if one <= asked))
     found: list[tuple[Row, tuple[str, tuple[str, ...]], frozenset[str]]] = []
     for _, of_item in groupby(rows, lambda row: row.item.slot.id):
         end, above, last, own = 0, frozenset[str](), "", list(of_item)
@@ -264,9 +262,13 @@ def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
             end = row.cells[-1].end
             table = slot.source, tuple(cell.header for cell in row.cells)
             found.append((row._replace(above=last), table, above & asked))
+    named: dict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
+    for row, table, _ in found:
+        named[table].update(*(cell.value for cell in row.cells if cell.value <= asked))
+    found = [(row, table, words - named[table]) for row, table, words in found]
     said: dict[tuple[str, tuple[str, ...]], set[frozenset[str]]] = defaultdict(set)
-    for _, table, own_words in found:
-        said[table].add(own_words)
+    for _, table, words in found:
+        said[table].add(words)
     return [row for row, table, words in found if not any(words < other for other in said[table])]
 
 
