@@ -125,3 +125,16 @@ def test_who_says_i_in_a_transcript_is_named(
     if who is not None:
         assert answer.quotes[0].text.startswith(f"{who}: ")
         assert answer.short in (who, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Monday: I mended the sail.\nTuesday: I slept.\nTuesday: Rain.", "Who mended the sail?"),
+        ("Contact: Ann Moss\nNote: I can help you row.\nNote: Bring a hat.", "Who can help row?"),
+    ],
+)
+def test_a_label_is_no_speaker(tmp_path: Path, text: str, question: str) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        engine.ingest(Document(id="log.txt", title="Log", text=text))
+        assert engine.ask(question).short not in ("Monday", "Contact", "Note")

@@ -190,3 +190,12 @@ def test_what_mails_quote_counts_where_it_was_written(
     document = thread.get(answer.quotes[0].source)
     assert document is not None
     assert all(document.text[one.start : one.end] == one.text for one in answer.quotes[:1])
+
+
+@pytest.mark.parametrize("given", [["a"], {"a": 1}, None, 7])
+def test_metadata_may_be_anything(tmp_path: Path, given: object) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        metadata = {"message_id": given, "in_reply_to": given, "date": given}
+        text = "The barge leaves at nine."
+        engine.ingest(Document(id="m", title="Barge", text=text, metadata=metadata))
+        assert engine.ask("When does the barge leave?").answer == text

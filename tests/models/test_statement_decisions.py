@@ -105,6 +105,12 @@ def test_decisions_on_pairs_that_the_settings_were_not_chosen_on(memory: Engine)
         (["The regatta is on 3 May 2026.",
           "The regatta has been postponed by a week, to 10 May 2026."], [1]),
         (["The regatta is on 3 May 2026.", "The regatta has been moved to 10 May 2026."], [1]),
+        (["Una Reng lives in Rye.", "Una Reng is in Hay.", "Una Reng moved from Rye to Orre."],
+         [2]),
+        (["Una lives in Rye.", "Una moved to May Street in Orre."], [1]),
+        (["The round is on Monday.", "The weekly round was moved to Friday."], [1]),
+        (["Nets are allowed, when dry, in the loft.",
+          "Nets are not allowed, of course, in the hall."], [0, 1]),
     ],
 )  # fmt: skip
 def test_only_what_is_said_anew_gives_way(

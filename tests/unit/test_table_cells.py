@@ -589,7 +589,7 @@ def test_a_key_is_asked_of_for_what_is_in_its_row(question: str, short: str | No
 
 _BILLS = {
     "Bill 88-114": "Customer | Tor Lind\nRope, 20 m | 2 | 14.00 EUR\nTotal net | 25.00 EUR\n"
-    "Total with tax | 28.00 EUR",
+    "Tax | 3.00 EUR\nTotal with tax | 28.00 EUR",
     "Bill 88-141": "Customer | Ida Moe\nSail mended | 1 | 90.00 EUR\nTotal due: 90.00 EUR",
 }
 
@@ -603,6 +603,8 @@ _BILLS = {
         ("How much did Tor Lind pay altogether for his rope?", "28.00 EUR"),
         ("What does the bill of Ole Berg come to?", None),
         ("What is the total of bill 88-117?", None),
+        ("Who had the total of bill 88-141?", None),
+        ("How much tax does bill 88-114 come to?", "3.00 EUR"),
     ],
 )
 def test_the_sum_of_a_bill_is_that_of_the_one_named(question: str, short: str | None) -> None:
@@ -664,3 +666,26 @@ def test_plans_and_empty_cells(question: str, short: str | None) -> None:
     }
     found = _read(question, passages)
     assert (None if found.abstained else found.short) == short
+
+
+_MONTHS = {"Dues": "Dues of the club\n\nTotal May: 40 crowns\nTotal June: 70 crowns"}
+_SECTIONS = {
+    "Menu": "Soups\n\nDish | Price\nFish soup | 5 crowns\n\nFish\n\nDish | Price\nCod | 9 crowns"
+}
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "short"),
+    [
+        (_MONTHS, "What was the total in May?", "40 crowns"),
+        (_SECTIONS, "What does the fish soup cost?", "5 crowns"),
+        ({"Shifts": "Shift | Monday | Tuesday\nEarly | Ann | Bo\nLate | Bo | Dan"},
+         "On which day does Dan row?", "Tuesday"),
+        ({"Boats": "Lesson | Net needed\nKnots | yes\nRowing | no"},
+         "Is a net allowed in Knots?", None),
+    ],
+)  # fmt: skip
+def test_what_is_said_beside_it_is_not_asked(
+    passages: dict[str, str], question: str, short: str | None
+) -> None:
+    assert _read(question, passages).short == short
