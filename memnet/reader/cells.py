@@ -22,6 +22,11 @@ from memnet.text.names import has_digit
 
 CELL_CONFIDENCE = 0.99  # What was right of cells that words alone explain: nothing is surer
 _WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
+_PAID = re.compile(
+    r"\b(?:how much|what)\b(?! (?:day|date|time|month|year))[^?]{1,80}\b"
+    r"(?:costs?|pays?|paid|earn(?:s|ed)?|owes?|owed|charged?)\b",
+    re.IGNORECASE,
+)
 _YEAR_OR_HOUR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}:\d\d")
 _EPSILON = 1e-4  # Of a probability, for its log-odds
 _LEAST_WEIGHT = 1e-3  # Of a row, for its logarithm
@@ -60,6 +65,8 @@ class Asked(NamedTuple):
             return any(date_spans(text)) or _YEAR_OR_HOUR.search(text) is not None
         if is_other_quantity(self.question, text):
             return False
+        if _PAID.search(self.question) and any(date_spans(text)):
+            return False  # "Paid on" is no answer to what somebody was paid.
         if HOW_MANY.search(self.question):
             return has_digit(text)
         return not (text[:1].isdigit() and ASKS_WHO.search(self.question))

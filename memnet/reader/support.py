@@ -142,6 +142,8 @@ def _verdict(
         pieces = [("\n".join(one.text for _, one in own), 0, quotes[0].start, quotes[0].end)]
     found: list[_Verdict] = []
     for text, number, start, end in pieces:
+        if text.rstrip().endswith("?"):
+            continue  # It asks, too.
         excepted = _excepted(question, text)
         if excepted == "":
             continue

@@ -111,6 +111,9 @@ _MIN_KEY = 4  # Characters of a number or code that names a row
 _CONTRACTED = frozenset("who what where when how which that there it he she".split())  # "who's"
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 _WHICH_TIME = re.compile(r"\b(?:which|what) (?:day|weekday|month)s?\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"\w{2,20}ed|sold|sent|lent|bought|built|made|kept|lost|held|won|paid|given|taken"
+)
 _FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
 
@@ -697,7 +700,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     covered = asked.weight(about) >= _MIN_COVERED * needed
     # "The price in 2024" is not that of a row which has another column for 2024.
     codes_fit = asked.codes <= said.union(*(other.named for other in named))
-    if weight and covered and codes_fit:
+    if weight and covered and codes_fit and not _is_of_other_event(asked, cell.header, about):
         return _Found(len(named), weight, row.cells[0] in named, row, cell, with_header > 0)
     return None
 
@@ -714,6 +717,19 @@ def _is_under_another(asked: Asked, row: Row, wanted: Cell, named: Sequence[Cell
         one.named and one.named <= asked.own
         for one in row.cells[1:]
         if one is not wanted and one not in named
+    )
+
+
+def _is_of_other_event(asked: Asked, header: str, known: frozenset[str]) -> bool:
+    """Whether a header says that something else happened: "copies sold" to copies reprinted.
+
+    Both a word of the header that is not asked for, and one of the question that is not ``known``
+    from the row, are participles.
+    """
+    own = [word for word in _WORD.findall(header.casefold()) if _DONE.fullmatch(word)]
+    other = [word for word in _WORD.findall(asked.question.casefold()) if _DONE.fullmatch(word)]
+    return any(stem(word) not in asked.order for word in own) and any(
+        stem(word) in asked.own - known - _ASKING for word in other
     )
 
 
