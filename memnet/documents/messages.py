@@ -157,7 +157,7 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
         same = slot.source == own.source or not session.isdisjoint(others_keys)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
-            replies = _mail_id(slot, "in_reply_to") == _mail_id(own, "message_id")
+            replies = _mail_id(slot, "in_reply_to") in {_mail_id(own, "message_id")} - {None}
             of_thread = replies or not keys.isdisjoint(others_keys)
             # What a mail quotes was written before.
             new = _own_end(slot) > 0

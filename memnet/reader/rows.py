@@ -260,7 +260,7 @@ def under_headings(asked: frozenset[str], rows: Sequence[Row]) -> list[Row]:
                 above = stems("\n".join([slot.title, *short]))
                 last = "".join(short[-1:])
             end = row.cells[-1].end
-            table = slot.source, tuple(cell.header for cell in row.cells)
+            table = f"{slot.namespace}/{slot.source}", tuple(cell.header for cell in row.cells)
             found.append((row._replace(above=last), table, above & asked))
     named: dict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
     for row, table, _ in found:
