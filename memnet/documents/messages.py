@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import NamedTuple
@@ -153,17 +153,17 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     found: list[tuple[float, int, RankedSlot]] = []
     for item in items:
         slot = item.slot
-        others_keys = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
-        same = slot.source == own.source or not session.isdisjoint(others_keys)
+        named = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
+        same = slot.source == own.source or not session.isdisjoint(named)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
             replies = _mail_id(slot, "in_reply_to") in {_mail_id(own, "message_id")} - {None}
-            of_thread = replies or not keys.isdisjoint(others_keys)
+            of_thread = replies or not keys.isdisjoint(named)
             # What a mail quotes was written before.
             new = _own_end(slot) > 0
             if (time := _time_of_mail(slot)) > sent and of_thread and new:
                 found.append((time, slot.id, item))
-        elif MESSAGE in others_keys and same and later:
+        elif MESSAGE in named and same and later:
             found.append((0.0, slot.id, item))
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
 
@@ -245,7 +245,7 @@ def as_first_sent(question: Question, read: Prediction) -> Prediction:
 
 
 def _thread_of(question: Question, own: Slot) -> list[Slot]:
-    """The passages of the mails with the subject of one, or of those that it answers."""
+    """The passages of other mails that share a key with one, as its subject is."""
     keys = question.fetched.symbols([own.id])
     names = frozenset(keys[own.id].keys if own.id in keys else ())
     thread = question.store.search_symbolic(names, _MAX_OF_THREAD, question.scope).values()
@@ -467,7 +467,7 @@ _SAYS = re.compile(
 )
 _MIN_SPEAKERS, _MIN_TURNS = 2, 2  # Of a conversation: speakers, and turns of one of them
 _MAX_TURN = 300  # Characters before a sentence that are shown to say who speaks
-# What stands before a colon and speaks not
+# Labels of lines that name no speaker
 _NO_SPEAKERS = frozenset(
     "note notes contact date time place phone address email name topic action decision question "
     "answer q a tip warning todo tel price title subject from to cc re ps today tomorrow".split()
@@ -505,9 +505,9 @@ class IntroducedMessage:
     def quotation(self, read: Quotation) -> Quotation:
         """A piece of what is read as one of what is stored."""
         start, end = self.stored(read.start), self.stored(read.end)
-        near = self.turn is not None and start - self.turn <= _MAX_TURN
-        if self.turn is not None and near and self.turn < start <= self.place <= end:
-            start = self.turn  # It shows who says it.
+        turn = self.turn
+        if turn is not None and turn < start <= self.place <= end and start - turn <= _MAX_TURN:
+            start = turn  # It shows who says it.
         return Quotation(self.item, start, end, read.weight)
 
     def span(self, read: Span) -> Span:
@@ -554,12 +554,13 @@ def introduced_messages(
         elif not (question.has_messages or "message_id" in item.slot.metadata):
             continue
         elif when is not None and (sent := day_sent(question.store, item.slot)) is not None:
-            place = _sentence(question.text[when.end() :], item, None, sent)
+            what = question.text[when.end() :]
+            place = _sentence(what, item, _of_day(what, item.slot.text, sent))
             told = day_name(sent)
             if place is not None:
                 found[item.slot.id] = IntroducedMessage(item, *place, f"On {told}, ", told)
         elif who is not None and (speaker := speaker_of(question, item.slot)) is not None:
-            place = _sentence(question.text[who.end() :], item, of_self)
+            place = _sentence(question.text[who.end() :], item, _said_of_self(item, of_self))
             if place is not None and (by := _told_by(speaker, item, place, of_self)) is not None:
                 found[item.slot.id] = by
     return found
@@ -593,37 +594,46 @@ def _of_transcript(
         return None
     if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS:
         return None
-    place = _sentence(what, item, of_self)
+    place = _sentence(what, item, _said_of_self(item, of_self))
     if place is None:
         return None
     turn = _SAYS.match(text, text.rfind("\n", 0, place[0] + 1) + 1)
-    told = None if turn is None else _told_by(turn["name"], item, place, of_self)
-    return told and replace(told, turn=turn and turn.start())
+    if turn is None:
+        return None
+    found = _told_by(turn["name"], item, place, of_self)
+    return found and replace(found, turn=turn.start())
+
+
+def _said_of_self(item: RankedSlot, of_self: re.Pattern[str]) -> Callable[[int, int], bool]:
+    """Whether a sentence of a passage has "I" or "my", which ``of_self`` finds."""
+    return lambda start, end: of_self.search(item.slot.text, start, end) is not None
+
+
+def _of_day(what: str, text: str, sent: date) -> Callable[[int, int], bool]:
+    """Whether a sentence of a message tells of the day on which it was sent.
+
+    Otherwise any day is an answer to "when", to the reader.
+    """
+    clauses, tells = Clauses(text), OF_TELLING.search(what) is not None
+    return lambda start, end: (
+        tells or (clauses.tense_at(start) < 0 and not times_in(text[start:end], sent))
+    )
 
 
 def _sentence(
-    what: str, item: RankedSlot, of_self: re.Pattern[str] | None, sent: date | None = None
+    what: str, item: RankedSlot, fits: Callable[[int, int], bool]
 ) -> tuple[int, int] | None:
     """The sentence that shares most words with what somebody is asked to have done.
 
-    None without one of the day on which it was ``sent``: to the reader any day is an answer to
-    "when". Without a day, in which somebody speaks ``of_self``.
+    None without one that ``fits``, by its start and end.
     """
     text, asked = item.slot.text, stems(what)
     # "I mended the oars" says no word of when the roof was mended.
     things = stems(what.strip().partition(" ")[2]) or asked
-    clauses = Clauses(text)
-    told = OF_TELLING.search(what)
     found = [
         (len(asked & own), -start, end)
         for start, end in item.sentence_spans
-        if not things.isdisjoint(own := stems(text[start:end]))
-        if (
-            of_self.search(text, start, end)
-            if of_self is not None
-            else told
-            or (clauses.tense_at(start) < 0 and not (sent and times_in(text[start:end], sent)))
-        )
+        if not things.isdisjoint(own := stems(text[start:end])) and fits(start, end)
     ]
     best = max(found, default=None)
     return None if best is None else (-best[1], best[2])

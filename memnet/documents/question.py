@@ -25,7 +25,7 @@ from memnet.text.names import (
     capitalised_names,
     edits,
     explained,
-    has_digit,
+    is_code,
     maximal_names,
     normalise,
     possible_names,
@@ -97,8 +97,9 @@ def mended(text: str, fetched: "FetchedSlots", names: bool = False) -> str:
 def spelled_out(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
     """A question with both forms of what the memory abbreviates: "the Road Traffic Act (RTA)".
 
-    An abbreviation is no word of English, or the first letters of words of the question, and stands
-    for the words that some slot explains it by. One that no other slot has is written in full, too.
+    An abbreviation is a word that the vocabulary of the encoder lacks, or the initials of words of
+    the question, and stands for the words by which some slot explains it. One that no other slot
+    has is written in full, too.
     """
     if ASKS_MEANING.match(text):
         return text
@@ -199,8 +200,7 @@ _MAX_TERMS = 24
 _MAX_DOCUMENT_FREQUENCY = 5000
 # Texts whose vectors are remembered: a question has a few parts, and several threads may ask.
 _KEPT = 64
-# A number or code names the slots that have it, if these are few; shorter ones are quantities.
-_MIN_CODE, _MOST_CODED = 4, 3
+_MOST_CODED = 3  # Slots with a number or code that names them
 _RELATION_STEM_LETTERS = 4  # Words of relations and questions are compared by their first letters
 
 
@@ -509,7 +509,7 @@ class QuestionTerms:
         found = (
             slots
             for term, slots in zip(self.words, self._postings, strict=True)
-            if has_digit(term) and len(term) >= _MIN_CODE and len(slots) <= _MOST_CODED
+            if is_code(term) and len(slots) <= _MOST_CODED
         )
         return np.concatenate([np.zeros(0, np.int64), *found])
 

@@ -85,8 +85,8 @@ class Prediction(NamedTuple):
     short: str | None = None  # The shortest span that answers, "yes" or "no"; None of a quotation
     attended: tuple[Quotation, ...] = ()  # The units that the last hop attended to most, best first
     relevance: Mapping[int, float] = {}  # Highest logit of a unit of each slot that was read, by id
-    # Shown before the quotations, in which it does not stand, if they are promised to answer: the
-    # day of a message, a number, or what was computed from them
+    # Shown before the quotations, in which it does not stand, if they are promised to answer: a
+    # number, or what was computed from them
     added: str = ""
     # Who says what is quoted, or the day that it means: shown in any case, before the quotations
     told: str = ""

@@ -170,9 +170,12 @@ def operation_of(question: str) -> frozenset[str] | None:
 
 def compute(question: str, tables: Sequence[Table]) -> Computed | None:
     """The answer from the one table that explains a question best; None if two differ."""
+    whole = _Asked(question)
     found: list[Computed] = []
     for table in tables:
-        asked = _Asked(question, table.headers)
+        asked = whole
+        if whole.limit is not None and any(_says(one, whole.limit[0]) for one in table.headers):
+            asked = _Asked(question, limited=False)  # "for dogs over 20 kg", the header of a column
         ways = (one for one in (table, table.turned_over()) if one and len(one.rows) > 1)
         found += list(filter(None, (_Computation(asked, one).result() for one in ways)))[:1]
     most = max((one.explained for one in found), default=0.0)
@@ -183,7 +186,7 @@ def compute(question: str, tables: Sequence[Table]) -> Computed | None:
 class _Asked:
     """What the words of a question ask to compute."""
 
-    def __init__(self, question: str, headers: Iterable[str] = ()) -> None:
+    def __init__(self, question: str, limited: bool = True) -> None:
         question = _OPEN_LATE.sub("closes", question)
         question = _CONTRACTED.sub(lambda one: f"{_WHOLE.get(one[1], one[1])} not", question)
         self.question = question
@@ -198,10 +201,7 @@ class _Asked:
             )
             for match in words
         ]
-        limit = _LIMIT.search(question)
-        if limit is not None and any(_says(header, limit[0]) for header in headers):
-            limit = None  # "for dogs over 20 kg", the header of a column
-        self.limit = limit
+        self.limit = limit = _LIMIT.search(question) if limited else None
         within = range(*limit.span()) if limit else ()
         self.limited = frozenset(n for n, match in enumerate(words) if match.start() in within)
         denied = _DENIED.search(question)
@@ -752,9 +752,9 @@ def _of_price(adjective: str) -> int:
     return (adjective in price[1]) - (adjective in price[2])
 
 
-def _says(header: str, phrase: str) -> bool:
-    """Whether a header, or a question, has all words of a phrase in their order."""
-    words, said = (" ".join(_TOKEN.findall(one.casefold())) for one in (phrase, header))
+def _says(text: str, phrase: str) -> bool:
+    """Whether a text has all words of a phrase in their order."""
+    words, said = (" ".join(_TOKEN.findall(one.casefold())) for one in (phrase, text))
     return f" {words} " in f" {said} "
 
 

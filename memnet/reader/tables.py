@@ -46,7 +46,7 @@ from memnet.reader.spans import Reader
 from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.english import ASKS_WHO, is_foreign, query_terms
-from memnet.text.names import has_digit
+from memnet.text.names import has_digit, is_code
 from memnet.types import AnswerKind, Candidate
 
 # Share of the question's words, by IDF, that headers and values of a row must hold.
@@ -107,8 +107,8 @@ _DENIES = re.compile(
     r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
 )  # What a cell says is not so
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
-_MIN_KEY = 4  # Characters of a number or code that names a row
-_CONTRACTED = frozenset("who what where when how which that there it he she".split())  # "who's"
+# "Who's" is "who is", and names no owner.
+_NO_OWNERS = frozenset("who what where when how which that there it he she".split())
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 _WHICH_TIME = re.compile(r"\b(?:which|what) (?:day|weekday|month)s?\b", re.IGNORECASE)
 _DONE = re.compile(
@@ -469,7 +469,7 @@ def _total(
     of_bill = bool(asked.own & _BILLS)
     for item in {(item.slot.source, item.slot.namespace): item for item in passages}.values():
         slots = passages_of(item.slot.source, item.slot.namespace, _MOST_OF_BILL)
-        said = stems("\n".join(f"{one.title}\n{one.text}" for one in slots))
+        said = frozenset[str]().union(*(stems(f"{one.title}\n{one.text}") for one in slots))
         amounts = [(slot, line) for slot in slots for line in _AMOUNT.finditer(slot.text)]
         lines = [
             (slot, line)
@@ -555,7 +555,8 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     held = table.titles.union(*map(stems, table.headers), *rows)
     shapes = frozenset(map(shape_of, filter(has_digit, held)))
     named = any(
-        asked.names(cell) and (not has_digit(cell.text) or _is_key(cell.value & asked.codes))
+        asked.names(cell)
+        and (not has_digit(cell.text) or any(map(is_code, cell.value & asked.codes)))
         for cell in cells
     )
     shared = Counter(word for header in table.headers for word in stems(header or "-"))
@@ -597,17 +598,12 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
             another = shared[after] > 1 or (len(word) == 1 and shared[stem(before.casefold())] > 1)
             another |= not named and after in stems(table.key or "-")
             name = number and word[0].isupper() and (computes or not named)
-            of_somebody = before == "s" and words[number - 2].casefold() not in _CONTRACTED
+            of_somebody = before == "s" and words[number - 2].casefold() not in _NO_OWNERS
             whose = of_somebody and named and not shared[after]
             lacks = headed != mentioned and (headed or two_way) and not computes
             if counted or another or name or whose or lacks:
                 return True
     return False
-
-
-def _is_key(codes: frozenset[str]) -> bool:
-    """Whether a number or code names one row, and is no quantity."""
-    return any(len(code) >= _MIN_KEY for code in codes)
 
 
 def _whole(table: Table) -> Iterator[Quotation]:

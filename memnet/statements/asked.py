@@ -12,6 +12,7 @@ from memnet.statements.judge import columns_of
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.relations import OPEN_ASPECTS, relation_of
 from memnet.statements.things import (
+    EACH_WEEK,
     INSTEAD,
     denies_another,
     has_hour,
@@ -94,9 +95,6 @@ _RELATIVE = re.compile(
     rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
     re.IGNORECASE,
 )
-_EACH_WEEK = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
-)
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
@@ -166,7 +164,7 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
 
 def _of_other_days(question: str, text: str) -> bool:
     """Whether both are about days of the week that come again, and about others."""
-    both = _EACH_WEEK.search(question) and _EACH_WEEK.search(text)
+    both = EACH_WEEK.search(question) and EACH_WEEK.search(text)
     return bool(both) and names_other_times(question, text)
 
 

@@ -35,11 +35,10 @@ _ANEW = re.compile(
     re.IGNORECASE,
 )
 # Days of each week on which something is so; "sings on Mondays at 7" says when it is.
-_ON_DAYS = re.compile(
-    r"\W{0,4}(?:on|at|during) (?:the )?"
-    r"((?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b",
-    re.IGNORECASE,
+EACH_WEEK = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
 )
+_ON_DAYS = re.compile(rf"\W{{0,4}}(?:on|at|during) (?:the )?({EACH_WEEK.pattern})", re.IGNORECASE)
 _PARTED = re.compile(
     r"\b(?:sold|gave(?: away| back|(?= [^.,;:!?]{1,80} (?:away|back|to)\b))|got rid of|"
     r"traded(?: in)?|swapped|exchanged|replaced|scrapped|threw (?:away|out)) "

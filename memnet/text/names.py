@@ -32,6 +32,7 @@ _GAP_CHARACTERS = " ,-–/:'’!&\u00a0"  # May stand between two words of one n
 _OPENING_CHARACTERS = 250  # Characters of a text in which its first sentence is looked for
 _MAX_NAME_WORDS = 10
 _MAX_QUESTION_WORDS = 200
+_MIN_CODE = 4  # Characters of a number or code that names one thing
 _MAX_LETTERS = 7  # Of an abbreviation that is looked up
 _BETWEEN_INITIALS = r"(?:[ -](?:of|and|for|the|in|to|on|&))?[ -]"
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
@@ -232,6 +233,11 @@ def edits(word: str) -> set[str]:
 def has_digit(word: str) -> bool:
     """Whether a word is a number or a code."""
     return any(map(str.isdigit, word))
+
+
+def is_code(word: str) -> bool:
+    """Whether a word is a number or code that names one thing: shorter ones are quantities."""
+    return has_digit(word) and len(word) >= _MIN_CODE
 
 
 def is_name(name: str) -> bool:
