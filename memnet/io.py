@@ -180,6 +180,11 @@ def decode(data: bytes) -> str:
         return guessed
 
 
+def with_line_feeds(text: str) -> str:
+    """A text whose lines end as on Linux, whatever system it was written on."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def codec_named(label: str) -> str:
     """The codec of an encoding that a mail or page is labelled with; empty if it is none of text.
 

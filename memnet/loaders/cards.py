@@ -7,10 +7,12 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from memnet.errors import InputError, Problem, shorten
-from memnet.io import decode
+from memnet.io import decode, with_line_feeds
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 
+# Of a value in quoted-printable, whose lines may end with "=" (vCard 2.1)
+_SOFT_BREAKS = re.compile(r"^[^:\n]{1,200}QUOTED-PRINTABLE[^:\n]{0,200}:(?:.*=\n)+", re.M | re.I)
 _FOLD = re.compile(r"\n[ \t]")  # a line goes on after it
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _PART_END = re.compile(r"(?<!\\);")
@@ -46,7 +48,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     builder = DocumentBuilder()
     open_parts: list[str] = []
     entry: list[_Property] = []
-    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(decode(file.data))
+    text = _SOFT_BREAKS.sub(lambda found: found[0].replace("=\n", ""), text)
     for line in _FOLD.sub("", text).split("\n"):
         found = _property(line)
         if found is None:

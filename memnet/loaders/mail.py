@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from memnet.errors import InputError, Problem
-from memnet.io import codec_named, decode, decode_as
+from memnet.io import codec_named, decode, decode_as, with_line_feeds
 from memnet.loaders.document import (
     BlockKind,
     DocumentBuilder,
@@ -280,7 +280,7 @@ def _content(part: _Mail) -> str:
         charset = part.get_content_charset()
     except (ValueError, LookupError):
         charset = None
-    return _text(payload, charset).replace("\r\n", "\n").replace("\r", "\n")
+    return with_line_feeds(_text(payload, charset))
 
 
 def _text(data: bytes, charset: str | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from memnet.errors import InputError, Problem
-from memnet.io import decode
+from memnet.io import decode, with_line_feeds
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 
@@ -51,7 +51,7 @@ class _Paragraph:
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The document of all that is said."""
-    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(decode(file.data))
     builder = DocumentBuilder()
     speakers: dict[str, None] = {}
     for part in _paragraphs(_without_repeats(_cues(text))):

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from memnet.errors import EMPTY, InputError, Problem
-from memnet.io import decode
+from memnet.io import decode, with_line_feeds
 from memnet.loaders.chats.conversations import Message, conversation
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
@@ -102,7 +102,7 @@ def load(file: SourceFile, name: str = "text") -> Iterator[ParsedDocument | Prob
 
     By the name "chat" it is one, whatever the signs.
     """
-    text = decode(file.data)
+    text = with_line_feeds(decode(file.data))
     if name == "chat":
         chat = _document(file, text)
         if chat is None or not chat.metadata["participants"]:

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from memnet.errors import EMPTY, InputError, Problem
-from memnet.io import decode
+from memnet.io import decode, with_line_feeds
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
@@ -49,7 +49,7 @@ _RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The definitions, comments and code of a file."""
-    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(decode(file.data))
     _check_written_by_hand(text)
     path = PurePath(file.name)
     suffix = path.suffix.lower()

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from selectolax.lexbor import LexborHTMLParser
 
 from memnet.errors import InputError, Problem
-from memnet.io import decode
+from memnet.io import decode, with_line_feeds
 from memnet.loaders.document import (
     FORM_LINE,
     BlockKind,
@@ -75,7 +75,7 @@ _LIST_SEPARATOR = re.compile(r"[,\s]+")
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text without its markup, with its front matter as metadata."""
-    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(decode(file.data))
     front = _front_matter(text)
     metadata = dict(front.metadata)
     builder = DocumentBuilder()

@@ -28,7 +28,7 @@ from memnet.loaders.pdf.headings import (
     read_outline,
     take_running_headers,
 )
-from memnet.loaders.pdf.lines import Entry, Line, LineReader
+from memnet.loaders.pdf.lines import Entry, Line, LineReader, fill_in
 from memnet.loaders.pdf.paragraphs import (
     Part,
     Words,
@@ -112,17 +112,16 @@ def _read_pages(
     reader = LineReader()
     pages: list[list[Line]] = []
     silent = broken = characters = 0
-    forms = document.get_formtype() != raw.FORMTYPE_NONE
+    if document.get_formtype() != raw.FORMTYPE_NONE:
+        document.init_forms()  # before any page is loaded
     for number in range(len(document)):
         lines: list[Line] = []
         try:
             page = document[number]
-            if forms and raw.FPDFPage_GetAnnotCount(page) > 0:
-                raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)  # makes filled fields text
-                page.close()
-                page = document[number]
             with closing(page):
                 lines = reader.read(page)
+                if document.formenv is not None:
+                    fill_in(lines, page, document.formenv)
                 if not lines and any(page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
                     if reads_pictures():
                         file.advance(number + 1, len(document))

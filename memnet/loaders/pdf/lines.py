@@ -287,6 +287,55 @@ class LineReader:
         return top - y, x - left, right - left
 
 
+def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -> None:
+    """Write what the fields of a form hold behind their labels, a tick before its label.
+
+    PDFium gives no text of fields; where their page is flattened, it all comes at the end.
+    """
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
+        if annotation and raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
+            _fill_in(lines, annotation, forms)
+        raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _fill_in(lines: list[Line], annotation: Any, forms: pdfium.PdfFormEnv) -> None:
+    kind, box = raw.FPDFAnnot_GetFormFieldType(forms, annotation), raw.FS_RECTF()
+    if not raw.FPDFAnnot_GetRect(annotation, box):
+        return
+    beside = [one for one in lines if not one.turn and box.bottom - 2 <= one.base <= box.top]
+    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+        after = [one for one in beside if one.left >= box.right - 2]
+        if after:
+            label = min(after, key=lambda one: one.left)
+            label.text = (
+                f"[{'x' if raw.FPDFAnnot_IsChecked(forms, annotation) else ' '}] {label.text}"
+            )
+            label.left, label.cells = box.left, ()
+        return
+    value = _value_of(annotation, forms)
+    if not value:
+        return
+    before = [one for one in beside if one.right <= box.left + 2 and not one.cells]
+    if before:
+        label = max(before, key=lambda one: one.right)
+        label.text, label.right = f"{label.text} {value}", box.right
+        return
+    size = max(4.0, min(12.0, 0.6 * (box.top - box.bottom)))
+    base = box.bottom + 0.3 * (box.top - box.bottom)
+    line = Line(value, box.left, box.right, base, size, False, False, 0, False)
+    below = (place for place, one in enumerate(lines) if not one.turn and one.base < base)
+    lines.insert(next(below, len(lines)), line)
+
+
+def _value_of(annotation: Any, forms: pdfium.PdfFormEnv) -> str:
+    length = raw.FPDFAnnot_GetFormFieldValue(forms, annotation, None, 0)
+    buffer = ctypes.create_string_buffer(length)
+    place = ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR))
+    raw.FPDFAnnot_GetFormFieldValue(forms, annotation, place, length)
+    return " ".join(clean(buffer.raw.decode("utf-16-le", "replace").rstrip("\0")).split())
+
+
 def _direction(line: Line) -> int:
     return line.turn - line.turn % 90
 

@@ -5,7 +5,7 @@ units around it, digits, times and durations. Dates are read as such.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -36,6 +36,7 @@ from memnet.loaders.package import (
     child,
     children,
     integer,
+    local,
     open_document_properties,
 )
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
@@ -173,10 +174,20 @@ _BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c\s[^<>]*>")
 _PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Z]{1,3})(\d{1,7})["']""")
 _STYLE = re.compile(rb"""\ss\s?=\s?["'](\d{1,6})["']""")
+# A number of OpenDocument with its text, as the sheet shows it: "72 %" of 0.72
+_SHOWN = re.compile(
+    rb"""<table:table-cell\b[^<>]{0,500}?\soffice:value-type=["'](?:percentage|currency|float)["']"""
+    rb"""[^<>]{0,500}>\s{0,20}<text:p[ >]"""
+)
+_NUMBER = re.compile(rb"""\soffice:value=["'][^"'<>]{0,100}["']""")
+_TYPE = re.compile(rb"""office:value-type=["']\w{1,20}["']""")
 _MAX_PRINTED = 1e15  # spreadsheets show 15 digits; larger numbers are written with an exponent
 # Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_REPEATED = 80
 _MAX_MERGED = 10_000  # cells into which the text of merged ones is repeated
+_NAMING = 2  # Cells of a row that say what a comment is about
+# What Excel writes before a comment for its older versions
+_THREADED = re.compile(r"\A\[Threaded comment\].*?Comment:\s", re.DOTALL)
 _MAX_REGION = 100_000  # rows between empty ones that are looked at together for tables side by side
 
 
@@ -197,7 +208,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             continue
         if sheet.start is not None:
             rows = _rows(sheet, sheet.start[1], formats.of_sheet(name))
-            _add_sheet(builder, name, rows, sheet.start[1], file.max_characters)
+            comments = formats.comments(name)
+            _add_sheet(builder, name, rows, sheet.start[1], file.max_characters, comments)
     if not len(builder):
         if problems:
             raise InputError(f"has no sheet that can be read: {problems[0].what}")
@@ -223,7 +235,7 @@ def _read(call: Callable[[], Result]) -> Result:
 
 
 class _Formats:
-    """The number formats of the cells of a workbook, which the library does not give.
+    """The number formats of the cells of a workbook and their comments, which the library omits.
 
     Known of .xlsx alone; there are none of a damaged part.
     """
@@ -262,6 +274,22 @@ class _Formats:
             part = self._package.read(self._sheets.get(name, ""))
             for row, cells in groupby(self._cells(part or b""), itemgetter(0)):
                 yield row, {column: code for _, column, code in cells}
+
+    def comments(self, name: str) -> dict[int, list[str]]:
+        """The comments on the cells of a sheet, by row, from 0."""
+        found: dict[int, list[str]] = {}
+        package, part = self._package, self._sheets.get(name)
+        roots = (
+            map(package.xml_if_sound, package.related(part, "comments")) if package and part else ()
+        )
+        for root in roots:
+            for comment in children(child(root, "commentList")):
+                row = re.fullmatch(r"[A-Z]{1,3}(\d{1,7})", comment.get("ref", ""))
+                said = "".join(one.text or "" for one in comment.iter() if local(one) == "t")
+                said = " ".join(_THREADED.sub("", said).split())
+                if row is not None and said:
+                    found.setdefault(int(row[1]) - 1, []).append(said)
+        return found
 
     def _cells(self, markup: bytes) -> Iterator[tuple[int, int, str]]:
         for cell in _CELL.finditer(markup):
@@ -305,8 +333,14 @@ def _packed(content: bytes) -> bytes:
     with ZipFile(packed, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
         archive.writestr("META-INF/manifest.xml", "<manifest:manifest/>")
-        archive.writestr("content.xml", content)
+        shown = _SHOWN.sub(_as_shown, content)
+        archive.writestr("content.xml", shown)
     return packed.getvalue()
+
+
+def _as_shown(cell: re.Match[bytes]) -> bytes:
+    """The start of a cell with a number, as one with the text that shows it."""
+    return _TYPE.sub(rb'office:value-type="string"', _NUMBER.sub(b"", cell[0]))
 
 
 def _rows(
@@ -386,21 +420,42 @@ def cell_text(value: Any, code: str = "") -> str:
 
 
 def _add_sheet(
-    builder: DocumentBuilder, name: str, rows: Iterator[Row], left: int, max_characters: int
+    builder: DocumentBuilder,
+    name: str,
+    rows: Iterator[Row],
+    left: int,
+    max_characters: int,
+    comments: Mapping[int, Sequence[str]],
 ) -> None:
-    """Add a sheet: its name as a heading, then its tables; ``left`` is its first column."""
+    """Add a sheet: its name as a heading, its tables, and the comments on their cells.
+
+    ``left`` is its first column. A comment stands behind the first cells of its row, which say what
+    it is about.
+    """
+    about: dict[int, list[str]] = {}
 
     def place(row: int, first: int, last: int) -> str:
         at = f"{name}!{column_name(first)}{row + 1}"
         return at if first == last else f"{at}:{column_name(last)}{row + 1}"
 
+    def seen(rows: Iterator[Row]) -> Iterator[Row]:
+        for number, row in rows:
+            if number in comments:
+                about[number] = [text for text in row if text][:_NAMING]
+            yield number, row
+
     writer = TableWriter(builder, place, max_characters)
-    for number, region in enumerate(_regions(rows)):
+    for number, region in enumerate(_regions(seen(rows))):
         if number == 0:
             builder.open(name)
             builder.add("heading", name, level=1)
         for first, table in _side_by_side(region):
             writer.table(table, left + first)
+    for number, said in comments.items():
+        named = ", ".join(about.get(number, ()))
+        for one in said:
+            text = f"{named}: {one}" if named else one
+            builder.add("paragraph", text, place=place(number, left, left))
 
 
 def _regions(rows: Iterable[Row]) -> Iterator[list[Row]]:

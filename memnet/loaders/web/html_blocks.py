@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from memnet.io import with_line_feeds
 from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
 from memnet.loaders.web.html_table import Table, is_data_table, is_line
 from memnet.loaders.web.html_tree import (
@@ -227,7 +228,7 @@ class BlockWriter:
         self._in_code = False
         text = "".join(self._parts).translate(_UNSEEN).replace("\xa0", " ")
         self._parts.clear()
-        self._builder.add("code", text.replace("\r\n", "\n"), links=self._take_links())
+        self._builder.add("code", with_line_feeds(text), links=self._take_links())
 
     def _bullet(self, element: Element) -> str:
         if marker := element.get("data-marker"):  # as loaders of office documents give it

@@ -44,7 +44,7 @@ def test_contacts() -> None:
         "BEGIN:VCARD\nVERSION:3.0\nN:Moss;Una;;;\nFN:Una Moss\nitem1.TEL;TYPE=CELL:+39 55 12\n"
         "ADR;TYPE=home:;;7 Quay Lane;Kestle;;900;\nBDAY:1988-02-29\nPHOTO;ENCODING=b:AAAA\n"
         "END:VCARD\nBEGIN:VCARD\nVERSION:2.1\nFN;ENCODING=QUOTED-PRINTABLE:J=C3=B6rn\n"
-        "NOTE:Mends nets\\nand sails\nBDAY:20261399\nEND:VCARD\n"
+        "NOTE;ENCODING=QUOTED-PRINTABLE:Mends n=\net=\ns and sails\nBDAY:20261399\nEND:VCARD\n"
     )
     assert texts(only(read("all.vcf", cards))) == [
         "Name: Una Moss; Phone (cell, mobile): +39 55 12; "

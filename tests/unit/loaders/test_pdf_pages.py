@@ -159,6 +159,12 @@ def test_filled_fields_of_a_form_are_text() -> None:
     assert "Grey Heron" in read(page, annotation="Grey Heron").text
 
 
+def test_a_field_stands_behind_its_label() -> None:
+    page = Page().lines(72, 600, ["Booking of the hall", "Rates are those of the year."])
+    page.text(20, 504, "Boat:").text(72, 400, "Signed by the keeper")
+    assert "Boat: Grey Heron\n" in read(page, annotation="Grey Heron").text
+
+
 # The matrix of text that is turned by some degrees, and where a place of the upright page is then.
 TURNED: dict[int, tuple[str, Callable[[float, float], tuple[float, float]]]] = {
     0: ("1 0 0 1", lambda x, y: (x, y)),

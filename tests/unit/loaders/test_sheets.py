@@ -274,6 +274,22 @@ def ods(body: str, **parts: str) -> bytes:
     return package({"mimetype": kind, "content.xml": whole, **parts})
 
 
+def test_a_comment_stands_with_the_names_of_its_row() -> None:
+    file = BytesIO()
+    with Workbook(file) as workbook:
+        sheet = workbook.add_worksheet("Tools")
+        for row, cells in enumerate((("No", "Tool"), ("T1", "Saw"), ("T2", "Planer"))):
+            sheet.write_row(row, 0, cells)
+        sheet.write_comment("B3", "Blade is blunt.\nDo not lend.")
+        sheet.write_comment("D9", "Nothing here")
+    found = read(sheets, file.getvalue(), "tools.xlsx")
+    assert found.text.split("\n\n")[-2:] == [
+        "T2, Planer: Blade is blunt. Do not lend.",
+        "Nothing here",
+    ]
+    assert found.blocks[-2].place == "Tools!A3"
+
+
 def test_open_document_sheets() -> None:
     def cell(text: str, kind: str = "string", extra: str = "") -> str:
         value = f'office:value-type="{kind}" {extra}'
@@ -298,7 +314,7 @@ def test_open_document_sheets() -> None:
     document = read(sheets, ods(body))
     assert shown(document) == [
         "heading1: T",
-        "row: Plan: Basic; Share: 0.25; From: 2024-03-01",
+        "row: Plan: Basic; Share: 25 %; From: 2024-03-01",
         "row: Share: 50; From: x",
         "row: Twice | Twice",
     ]
