@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.requests import both_of
+from memnet.documents.requests import both_of, directly
 
 WINCH = "The capstan winch stands on the slipway. It was overhauled in 2019 and pulls four tons."
 
@@ -63,6 +63,38 @@ def test_what_is_said_of_a_thing_is_shown(
 )
 def test_questions_that_are_two(question: str, parts: tuple[str, str] | None) -> None:
     assert both_of(question) == parts
+
+
+@pytest.mark.parametrize(
+    ("request_", "question"),
+    [
+        ("Could you tell me Odd Lien's cabin number, please?", "What is Odd Lien's cabin number"),
+        (
+            "hi, can you please give me the dates of the regatta",
+            "What are the dates of the regatta",
+        ),
+        ("Do you know whether the slipway is open on Sundays?", "Is the slipway open on Sundays?"),
+        ("pls tell me when the shop closes", "When the shop closes"),
+        ("I'd like to know who keeps the keys.", "Who keeps the keys"),
+        ("Can someone show me all open tasks?", "Show all open tasks"),
+        ("Where is the winch, please?", "Where is the winch?"),
+        # What asks for something else
+        ("Can you swim in the harbour?", "Can you swim in the harbour?"),
+        ("Could you tell me more about the winch?", "Could you tell me more about the winch?"),
+        ("Can I bring a dog?", "Can I bring a dog?"),
+        ("Do you know Odd?", "What is Odd"),
+    ],
+)
+def test_a_polite_request_is_the_question_it_asks(request_: str, question: str) -> None:
+    assert directly(request_).rstrip("?") == question.rstrip("?")
+
+
+def test_what_is_asked_politely_is_answered(yard: Engine) -> None:
+    plain = yard.ask("Where is paint kept?")
+    polite = yard.ask("Could you tell me where paint is kept, please?")
+    assert polite.question == "Could you tell me where paint is kept, please?"
+    assert plain.answer is not None
+    assert polite.answer == plain.answer
 
 
 def test_two_questions_at_once_get_both_answers(yard: Engine) -> None:
