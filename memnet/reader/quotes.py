@@ -45,7 +45,7 @@ _OTHER = 8.0
 # Logits by which what is a step counts more, times the probability that steps are asked for.
 _STEP = 3.0
 _MANY = ("list", "steps")
-_MAIL_HEAD = re.compile(r"From: [^\n]{0,400}; Date: \d")
+MAIL_HEAD = re.compile(r"From: (?P<author>[^\n;<]{1,80})[^\n]{0,400}; Date: \d")
 _MAX_CANDIDATES = 3
 
 
@@ -151,7 +151,7 @@ def quote(
     Who wrote a mail, and when, says nothing of what it says.
     """
     texts = [item.slot.text for item in passages]
-    said = [one for one in attended if not _MAIL_HEAD.match(texts[one.passage], one.unit.start)]
+    said = [one for one in attended if not MAIL_HEAD.match(texts[one.passage], one.unit.start)]
     own, anchor = _most_attended_passage(said or attended)
     return _pieces(kind, own, anchor, passages[own[anchor].passage]) if own else ()
 

@@ -63,6 +63,8 @@ def test_an_aside_answers_what_is_asked_of_its_speaker_or_stands_nowhere_else(
         ("I've mended the pump behind the barn", "Who mended the pump behind the barn?"),
         ("No hurry. I can lend you my ladder, it's in the garage", "Who can lend a ladder?"),
         ("I'll fetch the tarpaulin on Sunday", "Who will fetch the tarpaulin?"),
+        ("Is there a vet near the lower meadow?", "Who asked whether there is a vet near?"),
+        ("Let's sell the old baler", "Who suggested to sell the old baler?"),
     ],
 )
 @pytest.mark.parametrize("transcript", [False, True])
@@ -125,6 +127,28 @@ def test_who_says_i_in_a_transcript_is_named(
     if who is not None:
         assert answer.quotes[0].text.startswith(f"{who}: ")
         assert answer.short in (who, None)
+
+
+_LOG = """--- Log opened Fri Mar 07 18:00:00 2025
+18:02 -!- wren [~w@host.example.net] has joined #workshop
+18:03 <@otter> the drill press is free on sunday
+18:04 < wren> I can bring the vice
+18:06 <@otter> good. who sweeps the floor?
+18:07 < wren> not me, I swept it last time
+18:09 < finch> then I'll sweep the floor"""
+
+
+@pytest.mark.parametrize(
+    ("question", "who"),
+    [("Who can bring the vice?", "wren"), ("Who will sweep the floor?", "finch")],
+)
+def test_who_says_i_in_a_log_is_named(tmp_path: Path, question: str, who: str) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        engine.ingest(Document(id="log.txt", title="Workshop", text=_LOG))
+        answer = engine.ask(question)
+    assert answer.quotes
+    assert f"{who}> " in answer.quotes[0].text
+    assert answer.short in (who, None)
 
 
 @pytest.mark.parametrize(
