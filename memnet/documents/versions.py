@@ -41,7 +41,9 @@ _OUT_OF_DATE = re.compile(
 )
 _SAYS_OUT_OF_DATE = re.compile(
     r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn|revoked)\b|"
-    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
+    # Not of another one: "replaces version 3, which is no longer valid"
+    r"\b(?:superseded|replaced) by\b|(?<!which )(?<!which is )(?<!that is )(?<!which are )"
+    r"\bno longer (?:valid|in force|applies)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # Of itself alone, whatever versions there are: "Price list 2025 - no longer valid", "(old)"

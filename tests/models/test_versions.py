@@ -38,6 +38,18 @@ _REPLACED = (
     _document("c", "Dress", "Archived.\n\nGuides wear grey coats. Maps are carried in a tube."),
     _document("d", "Dress", "Since the move.\n\nGuides wear red coats. Maps are carried in a bag."),
 )
+_FOLLOWING = (
+    _document(
+        "v3", "Journeys",
+        "Version 3, in force from 1 January 2021\n\nWe pay 31 cents per mile. Trains are second "
+        "class.",
+    ),
+    _document(
+        "v4", "Journeys",
+        "Version 4, in force from 1 July 2023. It replaces version 3 of 2021, which is no longer "
+        "valid.\n\nWe pay 38 cents per mile. Trains are second class.",
+    ),
+)  # fmt: skip
 _REVOKED = (
     _document("k1", "Key rules (revoked)", "A key may be kept for nine days. A loss costs £4."),
     _document("k2", "Key rules", "A key may be kept for two days. A loss costs £15."),
@@ -68,6 +80,7 @@ _PUMPS = (
         (_SAID, "What did a pitch cost in 2021?", "12 crowns"),
         (_DRAFT, "When does the coach leave the square?", "8:20"),
         (_REPLACED, "What colour are the coats that guides wear?", "red"),
+        (_FOLLOWING, "How much is paid per mile?", "38 cents"),
         (_REVOKED, "How long may a key be kept?", "two days"),
         (_TABLES, "What is the price of rye?", "41"),
         (_TABLES, "What was the price of rye in 2019?", "30"),
