@@ -9,13 +9,19 @@ from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.contrasts import says_of_another
 from memnet.reader.quotes import Quotation, candidate_of
-from memnet.reader.rows import stems
+from memnet.reader.rows import stem, stems
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
-from memnet.reader.values import is_other_quantity
+from memnet.reader.values import (
+    IN_WORDS,
+    UNIT_NAMES,
+    denies_being_within,
+    is_other_quantity,
+    is_within,
+)
 from memnet.runtime.device import in_background
 from memnet.storage.values import Encode
-from memnet.text.english import LABELLED, units
+from memnet.text.english import LABELLED, Unit, units
 from memnet.text.relative import times_in
 from memnet.text.restated import restates
 from memnet.types import AnswerKind, Candidate
@@ -57,6 +63,11 @@ _AGAINST = 0.7
 # a right one.
 _OF_ANOTHER = 0.5
 _OF_PERMISSION = stems("allowed permitted forbidden prohibited possible can may must")
+_OF_AMOUNTS = frozenset(
+    stem(one)
+    for one in (*UNIT_NAMES, *IN_WORDS, *"my our i we year old enough too people once time".split())
+)
+_LEAST_ABOUT = 0.5  # Share of the words of a question for an amount that a text has to have
 _MOST_UNITS = 4  # Of a quotation that are read one by one
 _RESTATED = 0.9  # Of one in the question's own words: 190 of 191 were right
 _EPSILON = 1e-4  # Of a probability, for its log-odds
@@ -187,7 +198,23 @@ def _verdict_of(
         reading = judge.read(question, [Passage(title, text)])
     word, signals = verdict_signals(question, text, name, before, reading)
     probability = probability_of(weighted(_WEIGHTS, signals))
+    within = is_within(question, text)
+    if within is not None and _is_about(
+        question, "\n".join([name, *_headings(before, units(before))[-1:], text])
+    ):
+        return "no" if within == denies_being_within(question) else "yes", _RESTATED
     return word, max(probability, _RESTATED) if signals.restated else probability
+
+
+def _headings(text: str, own: Sequence[Unit]) -> list[str]:
+    """The units of a text that are headings."""
+    return [text[one.start : one.end] for one in own if is_heading(text, one)]
+
+
+def _is_about(question: str, text: str) -> bool:
+    """Whether a text has most of the words of a question for an amount, which "bandsaw" is of."""
+    asked = {one for one in stems(question) - _OF_PERMISSION - _OF_AMOUNTS if one.isalpha()}
+    return len(asked & stems(text)) >= _LEAST_ABOUT * len(asked)
 
 
 def _excepted(question: str, text: str) -> str | None:
@@ -331,7 +358,7 @@ def _sentences_and_context(prediction: Prediction) -> tuple[str, str, str]:
     before = [one for one in units(text) if one.start <= start]
     if not before:
         return "", "", ""
-    headings = [text[one.start : one.end] for one in before[:-1] if is_heading(text, one)]
+    headings = _headings(text, before[:-1])
     said = [text[one.start : one.end] for one in before]
     own = said[-1]
     context = [item.slot.title, *(copy.title for copy in item.copies), *headings[-1:], own]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -145,6 +145,51 @@ _QUANTITIES = [
     for pattern, names in _ASKED
 ]
 
+IN_WORDS = {
+    name: number
+    for number, name in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty".split(),
+        start=1,
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100}
+_AMOUNT = (
+    rf"(?P<amount>\d[\d.,]{{0,12}}(?<=\d)|{'|'.join(IN_WORDS)})(?:[ -]?(?P<unit>[^\W\d_]{{1,15}}))?"
+)
+_AMOUNTS = re.compile(rf"(?<![\w.,/:-]){_AMOUNT}(?![\d:])", re.IGNORECASE)
+# What allows an amount and less, or asks for it at least, before it or after it
+_UPPER = re.compile(
+    r"(?:\b(?:at (?:the )?most|up to|(?:no|not|n['’]t)(?: be)? (?:more|\w{2,10}er) than"
+    r"|(?:not|n['’]t|never) exceed|limited to|max(?:imum)?\b\.?(?: \w{2,20}){0,2}(?: of| is)?:?)\s?"
+    r"|≤ ?)\Z",
+    re.IGNORECASE,
+)
+_LOWER = re.compile(
+    r"(?:\b(?:at (?:the )?least|(?:no|not|n['’]t)(?: be)? (?:less|fewer|younger|under) than"
+    r"|min(?:imum)?\b\.?(?: \w{2,20}){0,2}(?: of| is)?:?)\s?|≥ ?)\Z",
+    re.IGNORECASE,
+)
+_OR_LESS = re.compile(
+    r"[^.,;]{0,20}?\b(?:or|and) (?:less|fewer|under|below|younger|smaller|shorter)\b", re.I
+)
+_OR_MORE = re.compile(
+    r"[^.,;]{0,20}?\b(?:or|and) (?:more|over|above|older|upwards|taller|bigger)\b", re.I
+)
+_MAY = re.compile(
+    r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|legal|enough|too \w{2,10}|forbidden"
+    r"|prohibited|banned|against the rules)\b",
+    re.IGNORECASE,
+)
+_ENOUGH = re.compile(r"\benough\b", re.IGNORECASE)
+_MAY_NOT = re.compile(r"\b(?:forbidden|prohibited|banned|against the rules|too \w{2,10})\b", re.I)
+_COMPARED = re.compile(
+    r"n['’]t\b|\b(?:not|no|or|than|over|under|above|below|least|most|up to|until|every|each|per)\b",
+    re.IGNORECASE,
+)
+_OLD = frozenset("year age aged old".split())
+_PERSONS = frozenset("people person guest visitor participant adult member child children".split())
+_MOST_LIMITED = 40  # Characters before an amount that say how it limits
+
 ValueKind = Literal["number", "day", "time"]
 
 
@@ -226,6 +271,65 @@ def is_other_quantity(question: str, value: str) -> bool:
     if asked is None or not given or not given <= UNIT_NAMES:
         return False
     return {MEASURED[unit] for unit in asked}.isdisjoint(MEASURED[unit] for unit in given)
+
+
+def is_within(question: str, text: str) -> bool | None:
+    """Whether what a question asks to be allowed is so by the limit in a text.
+
+    None where the question gives no amount, or the text not one limit of its unit: "at most 8 mm"
+    allows no "10 mm", "at least 16 years old" no "15-year-old". Nothing is compared where the
+    question denies or compares ("more than 8 mm"), or is about time of day.
+    """
+    if _MAY.search(question) is None or _COMPARED.search(question):
+        return None
+    asked = [_amount(one) for one in _AMOUNTS.finditer(question)]
+    if len(asked) != 1:
+        return None
+    [(amount, unit)] = asked
+    limits: set[tuple[Decimal, int]] = set()
+    for one in _AMOUNTS.finditer(text):
+        number, own = _amount(one)
+        if not _same_unit(unit, own, question, text):
+            continue
+        before = text[max(0, one.start() - _MOST_LIMITED) : one.start()]
+        upper = _UPPER.search(before) or _OR_LESS.match(text, one.end())
+        lower = _LOWER.search(before) or _OR_MORE.match(text, one.end())
+        limits.add((number, bool(upper) - bool(lower)))
+    if len(limits) != 1:
+        return None
+    [(limit, sign)] = limits
+    if sign == 0 or (sign > 0 and _ENOUGH.search(question)):
+        return None
+    return (limit - amount) * sign >= 0
+
+
+def denies_being_within(question: str) -> bool:
+    """Whether "yes" to a question means that an amount is not allowed: "Is 10 kg too heavy?"."""
+    return _MAY_NOT.search(question) is not None
+
+
+def _amount(found: re.Match[str]) -> tuple[Decimal, str]:
+    number = found["amount"].casefold()
+    amount = IN_WORDS.get(number)
+    digits = number.replace(",", "" if _GROUPED.fullmatch(number) else ".")
+    try:
+        value = Decimal(digits if amount is None else amount)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    unit = unit_of(found["unit"] or "")
+    return value, "year" if unit in _OLD else unit
+
+
+def _same_unit(unit: str, own: str, question: str, text: str) -> bool:
+    """Whether two amounts are of one unit, or of a thing that one of them names elsewhere."""
+    if unit == own or {unit, own} <= _PERSONS:
+        return True
+    if unit in UNIT_NAMES or own in UNIT_NAMES:
+        return False
+    # "Hens: at most six per plot", "Can I keep five hens?"
+    return (own in ("", "per", "of") and unit in text.casefold()) or (
+        unit == "" and own in question.casefold()
+    )
 
 
 def with_unit(header: str, text: str) -> tuple[str, str]:

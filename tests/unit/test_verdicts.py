@@ -78,6 +78,46 @@ def test_the_shipped_network_contradicts_no_text(question: str, text: str, wrong
     assert verdict(question, text, wrong, judge=judge).kind != wrong
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "word"),
+    [
+        ("May I moor a boat of 9 metres?", "Boats may be at most 7 metres long.", "no"),
+        ("Can I moor a 6 m boat?", "Boats: up to 7 m", "yes"),
+        ("Is a 13-year-old allowed to sail the boat?", "Whoever sails must be 14 or older.", None),
+        ("Can a 13 year old sail?", "Whoever sails must be at least 14 years old.", "no"),
+        ("Is my son of 15 years old enough to sail?", "To sail, at least 14 years old.", "yes"),
+        ("Can twelve people sail in the boat?", "No more than eight persons may sail.", "no"),
+        ("Are 25 kg of luggage too heavy?", "Luggage must not exceed 20 kg.", "yes"),
+        ("Is it forbidden to bring three dogs?", "At most two dogs may be brought along.", "yes"),
+        # Another unit, another thing, a comparison, or no limit
+        ("Can I moor for 9 days?", "Boats may be at most 7 metres long.", None),
+        ("May I bring six hens?", "At most two dogs may be brought along.", None),
+        ("May boats be longer than 9 metres?", "Boats may be at most 7 metres long.", None),
+        ("May I moor a boat of 9 metres?", "The boat of the club is 7 metres long.", None),
+        ("Can I park a lorry of 9 metres?", "Boats may be at most 7 metres long.", None),
+    ],
+)
+def test_a_limit_decides_about_an_amount(question: str, text: str, word: str | None) -> None:
+    unsure = verdict(question, text, "yes", title="Rules", sure=0.5)
+    assert unsure.kind == (word or "statement")
+
+
+def test_a_limit_is_of_what_stands_above_it() -> None:
+    slot_text = "Saw\n\nAt least 16 years old.\n\nKiln\n\nAt least 18 years old."
+    for machine, number, word in (("saw", 0, "yes"), ("kiln", 1, "no")):
+        start = (slot_text.index("At least"), slot_text.rindex("At least"))[number]
+        slot = Slot(1, "passage", "a.md", "", "Rules", slot_text, 0, len(slot_text), "", "")
+        item = RankedSlot(slot, 1.0, 0.8, 1.0, 1)
+        read = Prediction(
+            (Candidate(text="At least", score=0.9),), (item,), "statement",
+            signals=Signals(0.9, 0.0, 0.9, 0.8, 0.5, False, 0, attested=1.0),
+            quotes=(Quotation(item, start, start + 22, 0.9),),
+        )  # fmt: skip
+        reader = _Sure("yes", 0.5)
+        asked = f"May a 17-year-old use the {machine}?"
+        assert read_alone(asked, read, reader, lambda: None).kind == word
+
+
 def test_what_leaves_it_open_keeps_its_chances() -> None:
     rule = "Barges may not carry fowl."
     for attested in (1.0, 0.0):  # 0: a code of the question that stands nowhere
