@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
-from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
+from memnet.reader.values import (
+    HOW_MANY,
+    IN_WORDS,
+    LIMIT_UNIT,
+    unit_of,
+    value_of,
+    with_unit,
+    written,
+)
 from memnet.text.english import listed, query_terms, word_lists
 from memnet.text.names import has_digit
 
@@ -48,6 +56,7 @@ _FOLD = re.compile(
 _MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
 _FROM_OR_TO = frozenset("since before after until till from".split())  # Not in that month alone
 _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
+_PAID = re.compile(r"\bhow much\b.{1,80}\b(?:pay|paid|spend|spent|costs?)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
@@ -58,6 +67,11 @@ _NOT_COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _OPEN_LATE = re.compile(r"\b(?:stays?|is|are) open(?= (?:the )?(?:latest|longer|later)\b)", re.I)
+# "Which member joined first?"
+_FIRST, _IN_TIME = (
+    re.compile(r"\b(?:first|last)(?=\W*$)", re.I),
+    {"first": "earliest", "last": "latest"},
+)
 _CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
 _DENIED = re.compile(
@@ -103,6 +117,7 @@ _MOST_NAMED, _MOST_TIED = 20, 3  # Rows that are named; those of a tie
 _VERDICTS = frozenset(("yes", "no"))  # "Who has no room?" names no cell
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
 _NO = frozenset(["", *"no n - – false ✗ ✘ nein".split()])
+_OF_FILLING = 0.02  # What a word counts less that says nothing, and no header
 _COMPOUND = 4  # Letters of a part of a compound
 # Words that ask for more (1) or less (-1) of something.
 _AMOUNTS = {"more": 1, "most": 1, "fewer": -1, "less": -1, "fewest": -1, "least": -1}
@@ -188,6 +203,7 @@ class _Asked:
 
     def __init__(self, question: str, limited: bool = True) -> None:
         question = _OPEN_LATE.sub("closes", question)
+        question = _FIRST.sub(lambda one: _IN_TIME[one[0].casefold()], question)
         question = _CONTRACTED.sub(lambda one: f"{_WHOLE.get(one[1], one[1])} not", question)
         self.question = question
         content = frozenset(query_terms(question))
@@ -515,7 +531,9 @@ class _Computation:
             key = next((one for one in people if one not in table.measured), "")
         meant = stems(key or "-")
         texts = list(table.texts.get(key, {}).values())
-        of_them = table.titles == {asked.counted}  # The rows of "concerts.csv" are concerts.
+        # The rows of "concerts.csv" are concerts; numbers and codes say nothing of what they are.
+        numbered = table.key != table.headers[0] or all(map(has_digit, texts))
+        of_them = numbered or table.titles == {asked.counted}
         if meant & (_NUMBERED | _TITLED) or len(set(texts)) < len(table.rows) or of_them:
             meant |= table.titles  # They say of what.
         if key and _OF_PEOPLE.search(key):
@@ -523,8 +541,10 @@ class _Computation:
             self._used |= asked.saying(stems("work"))  # "How many people work here?"
         # "How many joiners are there?"
         cells = (cell for row in table.rows for cell in row.values() if cell.header != key)
-        if any(asked.counted in stems(one) for one in table.measured if self._is_number(one)):
-            return None  # A column says how many.
+        # A column says how many, if not the numbers of the rows.
+        numbers = (one for one in table.measured if one != key or len(set(texts)) < len(texts))
+        if any(asked.counted in stems(one) for one in numbers if self._is_number(one)):
+            return None
         known = asked.counted in _ROWS | meant
         called = not known and any(cell.value == {asked.counted} for cell in cells)
         if asked.who:
@@ -660,6 +680,9 @@ class _Computation:
             if len(numbers) > 1 and fold is not None and fold["spent"]:
                 numbers = [one for one in numbers if self._sign("expensive", one)]
             column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
+        if column is None and fold is not None and _PAID.search(self.asked.question):
+            prices = [one for one in table.measured if self._sign("expensive", one)]
+            column = _Column(prices[0], frozenset()) if len(prices) == 1 else None
         if column is None:
             return None
         header = column.header
@@ -717,13 +740,18 @@ class _Computation:
         if header and self._sign("expensive", header):
             about |= _WORTH
         known = {*self._used, *asked.saying(about)}
+        many = [
+            n for n in asked.content if n and asked.tokens[n - 1].word in ("all", "both", "the")
+        ]
+        known |= {n for n in many if IN_WORDS.get(asked.tokens[n].word) == len(table.counted)}
         for number in asked.content:  # "rain" and "rainfall"
             word = asked.tokens[number].stem
             if len(word) >= _COMPOUND and any(one.startswith(word) for one in about):
                 known.add(number)
         # Of what the operation is, and not only that there is one
         literal = known.intersection(asked.content) - asked.degrees - asked.limited
-        known |= asked.saying(_FILLING)
+        filled = asked.saying(_FILLING).intersection(asked.content) - known
+        known |= filled
         of_rows = not asked.degrees and not self._sums
         if not of_rows:  # "How many have been paid?" is not how many there are.
             known |= asked.saying(_OF_SUMS)
@@ -739,7 +767,9 @@ class _Computation:
             names_column = before[-1] in ("which", "what", "many") and table.key
             if asked.tokens[number].name or before[-1] in _PREPOSITIONS or names_column:
                 return None
-        share = len(known.intersection(asked.content)) / max(1, len(asked.content))
+        # "July" of a column "Month" explains a question for a month better than any other word.
+        explained = len(known.intersection(asked.content)) - _OF_FILLING * len(filled)
+        share = explained / max(1, len(asked.content))
         if not literal or share < _MIN_EXPLAINED:
             return None
         lines = dict.fromkeys(table.line(row, header) for row in rows)

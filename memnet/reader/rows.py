@@ -17,7 +17,8 @@ from memnet.text.names import STEM_LETTERS, has_digit
 from memnet.text.relative import WEEKDAYS
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
-_BEGINS_WITH_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}): ")
+# "Fee: 20 francs", and the lines of menus: "Rice pudding ....... 5.40"
+_BEGINS_WITH_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}?)(?:: | ?\.{4,200} ?)")
 _LABEL = re.compile(_BEGINS_WITH_LABEL.pattern + r"(?P<value>[^|]{1,79}(?<![.!?,;:]))")
 _NUMBERED = re.compile(
     r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
@@ -130,7 +131,7 @@ class Table:
     @cached_property
     def measured(self) -> list[str]:
         """The headers of the columns whose cells have values, without numbers and codes of rows."""
-        coded = any(text[0].isalpha() for text in self.texts[self.key].values())
+        coded = any(text[:1].isalpha() for text in self.texts[self.key].values())
         names = self.headers[1:] if coded else (self.key, *self.headers[1:])
         return [header for header in self.headers if header in names and self._share(header) > 0.5]
 

@@ -76,6 +76,12 @@ _KIND = re.compile(r"\b(?:which|what) (\w+)", re.IGNORECASE)  # "Which shed is i
 _HEADERS = {
     **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
     **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
+    **dict.fromkeys(("telephone", "phone", "tel", "ring", "reach"), "phone telephone tel mobile"),
+    **dict.fromkeys(
+        ("job", "role", "position", "profession"), "role job position function occupation"
+    ),
+    **dict.fromkeys(("born", "birthday", "bday"), "birthday birth born"),
+    **dict.fromkeys(("expire", "expires", "expiry"), "expiry expires valid until"),
 }
 _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
@@ -524,6 +530,12 @@ def _is_empty(asked: Asked, table: Table) -> bool:
         if any(asked.names(cell) and (cell.header == key or not has_digit(cell.text))
                for cell in row.values())
     ]  # fmt: skip
+    if not rows:  # "The hammer drill", of "Hammer drill HD5" beside "Cordless drill 18V"
+        own = ([cell.value & asked.content for cell in row.values()] for row in table.rows)
+        words = [max(one, key=len, default=frozenset[str]()) for one in own]
+        most = max(words, key=len, default=frozenset[str]())
+        rows = [row for row, one in zip(table.rows, words, strict=True) if one == most]
+        rows = rows if len(most) > 1 and all(one <= most for one in words) else []
     if len(rows) != 1 or not any(said(best)):
         return False
     return best not in rows[0] and all(said(one) < said(best) for one in others if one != best)
@@ -652,11 +664,18 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         # What matches already is not asked for; of two headers, the one named first is:
         # "Which variety of pears was planted?"
         words = cell.named - cell.value | ({asked.kind} & cell.value)
-        header = [asked.order[stem] for stem in words if stem in asked.order]
+        # "How many copies are missing?" is asked of the column "Missing" beside "Copies".
+        header = [
+            asked.order[one] if one != counted else len(asked.order)
+            for one in words
+            if one in asked.order
+        ]
         other = bool(header and cell.text) and not asked.is_of_kind(cell.text)
         said = cell.header.casefold() in asked.question.casefold()
         return -len(header), other, min(header, default=0), not said
 
+    how_many = HOW_MANY.search(asked.question)
+    counted = stem((how_many["counted"] or "").casefold()) if how_many else None
     # Nothing leads from A to A: a cell with the name of its row above it is not asked for.
     own = row.cells[0].value
     may_be = (one for one in row.cells if not (asked.names(one) or (own and one.named == own)))
@@ -668,7 +687,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         and asked.order.keys() <= (numbered[0].named | numbered[0].value | _ASKING)
     ):  # "What is in row 5?"
         rest = [cell for cell in row.cells if cell not in numbered]
-        if HOW_MANY.search(asked.question):
+        if how_many:
             rest = [one for one in rest if one.named & QUANTITIES and has_digit(one.text)]
         value = asked.weight(numbered[0].value)
         headed = not numbered[0].named.isdisjoint(asked.own)
@@ -688,7 +707,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     named = [one for one in others if asked.names(one) or (by_name and one is row.cells[0])]
     if _is_under_another(asked, row, cell, named):
         return None
-    with_header = sum(not one.named.isdisjoint(asked.own) for one in named)  # "pier 11"
+    with_header = sum(_is_said_of(asked.question, one) for one in named)  # "pier 11"
     weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
     said = values | cell.named | titles | ({asked.kind} & cell.value)
     about = said.union(*(other.named for other in others))
@@ -699,6 +718,19 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     if weight and covered and codes_fit and not _is_of_other_event(asked, cell.header, about):
         return _Found(len(named), weight, row.cells[0] in named, row, cell, with_header > 0)
     return None
+
+
+def _is_said_of(question: str, cell: Cell) -> bool:
+    """Whether a question names a cell with its header: "pier 11", not "book 2, are missing"."""
+    said, value = (
+        [stem(word) for word in _WORD.findall(text.casefold())] for text in (question, cell.text)
+    )
+    for start in range(len(said) - len(value) + 1):
+        if value and said[start : start + len(value)] == value:
+            before = [one for one in said[:start] if one not in _BETWEEN][-1:]
+            if not cell.named.isdisjoint((*before, *said[start + len(value) :][:1])):
+                return True
+    return False
 
 
 def _is_under_another(asked: Asked, row: Row, wanted: Cell, named: Sequence[Cell]) -> bool:
@@ -779,4 +811,5 @@ _BILLS = stems("bill invoice quote offer receipt order job")
 _OF_TOTALS = stems(
     "with incl including vat tax net gross deposit discount subtotal delivery shipping"
 )
+_BETWEEN = frozenset("no nr number is of in on the".split())  # A header and its cell: "pier no 11"
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

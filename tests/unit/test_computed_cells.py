@@ -36,6 +36,12 @@ _STORES = """Item no | Item | In store | Weight | Unit price
 4410 | Brass hinge | 320 | 0.12 kg | 3,40 €
 4411 | Oak shelf | 14 | 4.5 kg | 48,00 €
 4415 | Pine board | 0 | 6.2 kg | 21,50 €"""
+_REPAIRS = """Ticket | Customer | Job | Mechanic | Price | Status
+501 | Una Berg | bell | Finn | 32.00 | done
+502 | Jan Roth | gears | Ilka | 18.50 | done
+503 | Una Berg | chain | Finn | 41.00 | done
+504 | Rolf Aas | motor | Ilka | 35.00 | waiting
+505 | Lou Gray | fork | Finn | 85.00 | waiting"""
 _CLUBS = """Club | Wins | Harvest Cup 2021 | Harvest Cup 2022
 Ashmoor | 14 | 3 | 1
 Dunlow | 9 | 1 | 2
@@ -60,7 +66,7 @@ A1 | 12 | 3
 B7 | 40 | 0"""
 _TABLES = {"Ferries": _FERRIES, "Hives of 2023": _HIVES, "Tools": _SHEDS, "Store": _STORES}
 _TABLES |= {"League": _CLUBS, "Harbour": _MOORINGS, "Jobs": _JOBS, "Costs": _COSTS}
-_TABLES["Balls"] = _BALLS
+_TABLES |= {"Balls": _BALLS, "Repairs in May": _REPAIRS}
 _TABLES["Stalls"] = """No | Stall | Keeper | Rented to | Paid | January | February | March
 S1 | Fish | Odd Brun | Ina Vik | yes | 4 | 6 | 5
 S2 | Cheese | Eva Lie |  | no | 2 | 1 | 7
@@ -261,6 +267,14 @@ _ANSWERS = [
     ("Months", "What is the total of sales in April-June?", None),
     ("Months", "What is the total of sales from April through June?", "90 EUR"),
     ("Crews", "How many people could work on the Hebe?", None),
+    # Each row is a repair, of the month in the title.
+    ("Repairs in May", "How many repairs did Finn do in May?", "3"),
+    ("Repairs in May", "How many repairs are still waiting?", "2"),
+    ("Repairs in May", "How many repairs were refused?", None),
+    ("Repairs in May", "How much did Una Berg pay for her repairs altogether?", "73.00"),
+    ("Repairs in May", "What are the prices of all five repairs together?", "211.50"),
+    ("Ferries", "Which ferry was built first?", "Skerry Maid"),
+    ("Ferries", "Which ferry was built last?", "Hebe"),
 ]  # fmt: skip
 
 
