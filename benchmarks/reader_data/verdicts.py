@@ -154,6 +154,8 @@ def judged(part: Literal["train", "held_out"]) -> Iterator[Pair]:
 def checked() -> Iterator[Pair]:
     """Questions for a value with an answer that was written beside them, right or wrong."""
     for one in lines(FOLDER / "values.jsonl.gz"):
+        if one.get("part") == "held_out":
+            continue
         asked = answered_by(one["question"], one["short"])
         yield Pair(asked, one["title"], one["text"], "answers" if one["right"] else "open")
 
