@@ -504,8 +504,8 @@ class IntroducedMessage:
     words: str  # Which are put there: "On 4 March 2022, ", "Lena" or "Lena has"
     told: str  # The day or the speaker in them
     replaced: int = 0  # Characters that they are put in place of: "I" or "I've"
-    # Of a transcript: where "Lena: " stands that begins what she says. Only that is read: among what
-    # others say the reader gives 0.1 to "OLU promised: I'll repaint the sign", which has 0.7 alone.
+    # Of a transcript: where "Lena: " stands that begins what she says. Only that is read: behind
+    # what others say the reader gave 0.1 to a sentence that had 0.7 alone.
     turn: int | None = None
 
     @property
