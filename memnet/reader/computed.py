@@ -574,6 +574,8 @@ class _Computation:
             above = {row: value.amount - number.amount for row, value in values.items()}
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
         rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
+        if self._stands_elsewhere():
+            return None
         if asked.who:  # "Who has not returned a book?"
             whole = (one for one in table.headers if len(self._with(one)) == len(table.rows))
             self._used |= asked.saying(stems(" ".join(whole)))
@@ -592,6 +594,16 @@ class _Computation:
         if len(names) > _MOST_NAMED:
             short += f" and {len(names) - _MOST_NAMED} more"
         return self._answer(short, f"{short} ({said})", header, rows)
+
+    def _stands_elsewhere(self) -> bool:
+        """Whether a name by which rows are chosen also stands in another column than that one."""
+        return any(
+            text in self.table.texts[other].values()
+            for header, text in self._cells
+            if not has_digit(text) and text.casefold() not in _YES | _NO
+            for other in self.table.headers
+            if other != header
+        )
 
     def _names_rows(self, header: str) -> bool:
         """Whether what is counted is the header of a column in which each row has a cell."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from typing import NamedTuple, cast
 
 from memnet.attention.arrays import probability_of, weighted
@@ -225,7 +225,8 @@ def _cell_shown(
         confidence = probability_of_cell(signals, by_words=found.read is None)
     quotes = quote_around(item, start, end)
     if found.cell not in found.row.cells and not found.total:  # the header of one of them
-        quotes = (*quotes, whole_row(found.row))
+        whole = whole_row(found.row)
+        quotes = (*(one for one in quotes if not one.overlaps(whole)), whole)
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
@@ -359,10 +360,10 @@ def _in_timetable(asked: Asked, rows: Sequence[Row]) -> _Found | None:
     """The day or month, at the side or above, for which a table has what a question names.
 
     "On which day does Ann open?" of a row "Friday" with "Ann" under "Opens", or of a column
-    "Friday" with "Ann" in it.
+    "Friday" with "Ann" in it; "In which hall ...?" of columns "Hall A" and "Hall B", likewise.
     """
     if not _WHICH_TIME.search(asked.question):
-        return None
+        return _in_header(asked, rows)
     found: list[_Found] = []
     for row in rows:
         first, *others = row.cells
@@ -373,13 +374,27 @@ def _in_timetable(asked: Asked, rows: Sequence[Row]) -> _Found | None:
                 if cell.named and cell.named <= asked.own:
                     found.append(_Found(2, asked.weight(cell.value), True, row, first, headed=True))
             elif _is_time(cell.named):
-                # In the header of the table, which may be the title of the slot
-                start = row.item.slot.text.rfind(cell.header, 0, first.start)
-                if start < 0:
-                    continue
-                day = Cell("", cell.header, start, start + len(cell.header))
-                found.append(_Found(1, asked.weight(cell.value), True, row, day, headed=True))
+                found += _header_of(asked, row, cell)
     return found[0] if len({one.cell.text for one in found}) == 1 else None
+
+
+def _in_header(asked: Asked, rows: Sequence[Row]) -> _Found | None:
+    """The header of what a question names, one of several that are of the kind it asks for."""
+    found: list[_Found] = []
+    for row in rows:
+        of_kind = [one for one in row.cells if asked.kind in one.named]
+        if len({one.header for one in of_kind}) > 1:
+            named = [one for one in of_kind if asked.names(one)]
+            found += chain.from_iterable(_header_of(asked, row, one) for one in named)
+    return found[0] if len({one.cell.text for one in found}) == 1 else None
+
+
+def _header_of(asked: Asked, row: Row, cell: Cell) -> Iterator[_Found]:
+    """The header of a cell, where it stands before it: it may be in the title of the slot alone."""
+    start = row.item.slot.text.rfind(cell.header, 0, cell.start)
+    if start >= 0:
+        header = Cell("", cell.header, start, start + len(cell.header))
+        yield _Found(1, asked.weight(cell.value), True, row, header, headed=True)
 
 
 def _is_time(words: frozenset[str]) -> bool:
@@ -678,9 +693,9 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     counted = stem((how_many["counted"] or "").casefold()) if how_many else None
     # Nothing leads from A to A: a cell with the name of its row above it is not asked for.
     own = row.cells[0].value
-    may_be = (one for one in row.cells if not (asked.names(one) or (own and one.named == own)))
+    may_be = (one for one in row.cells if not (_names(asked, one) or (own and one.named == own)))
     cells = sorted(may_be, key=preference)
-    numbered = [cell for cell in row.cells if asked.names(cell) and cell.value & asked.codes]
+    numbered = [cell for cell in row.cells if _names(asked, cell) and cell.value & asked.codes]
     if (
         len(numbered) == 1
         and cells
@@ -704,8 +719,10 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     # The name of a row may be what is asked: "How much is the tent?" of "Price | $80".
     meant = row.cells[0].value & asked.order.keys() - asked.own
     by_name = bool(meant) and row.cells[0].value <= asked.order.keys()
-    named = [one for one in others if asked.names(one) or (by_name and one is row.cells[0])]
-    if _is_under_another(asked, row, cell, named):
+    named = [one for one in others if (by_name and one is row.cells[0]) or _names(asked, one)]
+    if _is_under_another(
+        asked, [one for one in row.cells if counted not in one.named], cell, named
+    ):
         return None
     with_header = sum(_is_said_of(asked.question, one) for one in named)  # "pier 11"
     weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
@@ -720,30 +737,38 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     return None
 
 
+def _names(asked: Asked, cell: Cell) -> bool:
+    """Whether a question names a cell; a short number with its header, not by "book 2" alone."""
+    return asked.names(cell) and (
+        _SHORT_NUMBER.fullmatch(cell.text) is None or _is_said_of(asked.question, cell)
+    )
+
+
 def _is_said_of(question: str, cell: Cell) -> bool:
-    """Whether a question names a cell with its header: "pier 11", not "book 2, are missing"."""
+    """Whether a question names a cell beside its header: "pier no 11", not "2, are missing"."""
     said, value = (
         [stem(word) for word in _WORD.findall(text.casefold())] for text in (question, cell.text)
     )
-    for start in range(len(said) - len(value) + 1):
-        if value and said[start : start + len(value)] == value:
-            before = [one for one in said[:start] if one not in _BETWEEN][-1:]
-            if not cell.named.isdisjoint((*before, *said[start + len(value) :][:1])):
-                return True
-    return False
+    starts = (n for n in range(len(said)) if value and said[n : n + len(value)] == value)
+    return any(
+        not cell.named.isdisjoint(said[max(0, n - 2) : n] + said[n + len(value) :][:1])
+        for n in starts
+    )
 
 
-def _is_under_another(asked: Asked, row: Row, wanted: Cell, named: Sequence[Cell]) -> bool:
-    """Whether what a question names under one header stands under another in a row.
+def _is_under_another(
+    asked: Asked, cells: Sequence[Cell], wanted: Cell, named: Sequence[Cell]
+) -> bool:
+    """Whether what a question names under one header stands under another in the cells of a row.
 
     "On which day is Ann at the till?" is not asked of the day on which she is at the desk.
     """
-    values = [one for one in named if one is not row.cells[0]]
+    values = [one for one in named if one is not cells[0]]
     if not values or any(one.named & asked.own for one in values):
         return False
     return any(
         one.named and one.named <= asked.own
-        for one in row.cells[1:]
+        for one in cells[1:]
         if one is not wanted and one not in named
     )
 
@@ -811,5 +836,5 @@ _BILLS = stems("bill invoice quote offer receipt order job")
 _OF_TOTALS = stems(
     "with incl including vat tax net gross deposit discount subtotal delivery shipping"
 )
-_BETWEEN = frozenset("no nr number is of in on the".split())  # A header and its cell: "pier no 11"
+_SHORT_NUMBER = re.compile(r"\d{1,2}")
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

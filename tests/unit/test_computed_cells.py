@@ -71,6 +71,10 @@ _TABLES["Stalls"] = """No | Stall | Keeper | Rented to | Paid | January | Februa
 S1 | Fish | Odd Brun | Ina Vik | yes | 4 | 6 | 5
 S2 | Cheese | Eva Lie |  | no | 2 | 1 | 7
 S3 | Wool | Odd Brun |  |  | 3 | 3 | 3"""
+_TABLES["Courts"] = """Day | Court A group | Court A coach | Court B group | Court B coach
+Monday | Juniors | Lea Moss | Seniors | Tom Ray
+Tuesday | Ladies | Tom Ray | Beginners | Lea Moss
+Friday | Boys | Lea Moss | Girls | Ann Orr"""
 _TABLES["Crews"] = """Name | Boat | Trips
 Ada Brook | Hebe | 7
 Pim Osei | Torrin | 12
@@ -274,6 +278,7 @@ _ANSWERS = [
     ("Repairs in May", "How much did Una Berg pay for her repairs altogether?", "73.00"),
     ("Repairs in May", "What are the prices of all five repairs together?", "211.50"),
     ("Ferries", "Which ferry was built first?", "Skerry Maid"),
+    ("Courts", "Which groups does Lea Moss coach?", None),  # another column has her, too
     ("Ferries", "Which ferry was built last?", "Hebe"),
 ]  # fmt: skip
 

@@ -131,6 +131,13 @@ _FAULTS = {
     "2 | F.31 | No power | Call the porter"
 }
 _YEARS = {"Yield": "Field | Yield 2020 | Yield 2021\nLong Acre | 31 | 28\nMill Field | 17 | 19"}
+_SCORES = {
+    "Scores": "Shelf | Title | Copies | Missing\nB | River, book 1 | 40 | 2\nB | River, book 2 | 14 | 12"
+}
+_LENT = {
+    "Tools": "No | Tool | Deposit | Due back\nT1 | Cordless drill XR | 40 | 9 May\n"
+    "T2 | Hammer drill GB | 60 |\nT3 | Plane | 20 | 16 May"
+}
 _UNNAMED = {
     "stalls 1": "Cheese; Monday: 12; Friday: 14",
     "stalls 2": "Honey; Monday: 21; Tuesday: 22; Friday: 23",
@@ -170,6 +177,11 @@ _UNNAMED = {
         (_FAULTS, "What is in no 2?", "F.31"),
         (_YEARS, "What was the yield of Mill Field in 2021?", "19"),
         (_YEARS, "What was the yield of Mill Field?", None),  # in which year?
+        # Neither is "2" what is missing of a book 2, nor are copies asked for beside the missing.
+        (_SCORES, "How many copies of River, book 2, are missing?", "12"),
+        (_SCORES, "How many copies of River, book 1, are missing?", "2"),
+        (_LENT, "When is the hammer drill due back?", None),  # an empty cell
+        (_LENT, "When is the cordless drill due back?", "9 May"),
     ],
 )
 def test_only_the_cell_of_the_named_row_and_column_answers(
@@ -623,6 +635,9 @@ Class 3B
 | Monday | Tuesday | Wednesday
 First | Chess | Maths | Music
 Second | Maths | Drawing | Sport"""
+_COURTS = """Day | Court A group | Court A coach | Court B group | Court B coach
+Monday | Juniors | Lea Moss | Seniors | Tom Ray
+Tuesday | Ladies | Tom Ray | Beginners | Lea Moss"""
 _DESK = "Day | Desk | Till\nMonday | Ulla Reng | Tor Lind\nFriday | Tor Lind | Ida Moe"
 
 
@@ -637,6 +652,10 @@ _DESK = "Day | Desk | Till\nMonday | Ulla Reng | Tor Lind\nFriday | Tor Lind | I
         (_DESK, "On which day is Tor Lind at the desk?", "Friday"),
         (_DESK, "On which day is Tor Lind at the till?", "Monday"),
         (_DESK, "On which day is Ulla Reng at the till?", None),
+        (_COURTS, "On which court do the juniors train?", "Court A group"),
+        (_COURTS, "Which court has the beginners?", "Court B group"),
+        (_COURTS, "On which court are the veterans?", None),
+        (_COURTS, "On which court is Lea Moss?", None),  # on both
     ],
 )
 def test_the_day_of_what_a_timetable_has(table: str, question: str, short: str | None) -> None:
