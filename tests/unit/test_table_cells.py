@@ -132,7 +132,8 @@ _FAULTS = {
 }
 _YEARS = {"Yield": "Field | Yield 2020 | Yield 2021\nLong Acre | 31 | 28\nMill Field | 17 | 19"}
 _SCORES = {
-    "Scores": "Shelf | Title | Copies | Missing\nB | River, book 1 | 40 | 2\nB | River, book 2 | 14 | 12"
+    "Scores": "Shelf | Title | Copies | Missing\nB | River, book 1 | 40 | 2\n"
+    "B | River, book 2 | 14 | 12"
 }
 _LENT = {
     "Tools": "No | Tool | Deposit | Due back\nT1 | Cordless drill XR | 40 | 9 May\n"
