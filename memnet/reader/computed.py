@@ -67,11 +67,8 @@ _NOT_COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _OPEN_LATE = re.compile(r"\b(?:stays?|is|are) open(?= (?:the )?(?:latest|longer|later)\b)", re.I)
-# "Which member joined first?"
-_FIRST, _IN_TIME = (
-    re.compile(r"\b(?:first|last)(?=\W*$)", re.I),
-    {"first": "earliest", "last": "latest"},
-)
+_FIRST = re.compile(r"\b(?:first|last)(?=\W*$)", re.IGNORECASE)
+_IN_TIME = {"first": "earliest", "last": "latest"}
 _CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
 _DENIED = re.compile(
@@ -203,6 +200,8 @@ class _Asked:
 
     def __init__(self, question: str, limited: bool = True) -> None:
         question = _OPEN_LATE.sub("closes", question)
+        # By the column that the rest of the question names: "Which member joined first?"
+        self.in_order = _FIRST.search(question) is not None
         question = _FIRST.sub(lambda one: _IN_TIME[one[0].casefold()], question)
         question = _CONTRACTED.sub(lambda one: f"{_WHOLE.get(one[1], one[1])} not", question)
         self.question = question
@@ -300,6 +299,8 @@ class _Computation:
         named = self._named_column({*taken, *degree.tokens})
         kind = _KIND.match(self.asked.question)
         names = stems(self.table.key or "-") | self.table.titles
+        if self.asked.in_order and (named is None or not self._orders(named.header)):
+            return None
         of_rows = kind is not None and stem(kind[1].casefold()) in names
         of_key = named is None or named.header == self.table.key
         if of_key and of_rows and _MOST_OF.search(self.asked.question):
@@ -322,6 +323,18 @@ class _Computation:
             return None
         [(header, sign)] = fits.items()
         return _Column(header, frozenset(), sign * degree.sign)
+
+    def _orders(self, header: str) -> bool:
+        """Whether a column of days puts rows in order, or one of times where there are no days."""
+        counted = self.table.counted
+        kinds = {
+            one: {value.kind for value in (self.table.values(one, counted) or {}).values()}
+            for one in self.table.measured
+        }
+        years = all(map(_YEAR.fullmatch, self.table.texts[header].values()))
+        if years or kinds.get(header) == {"day"}:
+            return True
+        return kinds.get(header) == {"time"} and {"day"} not in kinds.values()
 
     def _named_column(self, taken: Collection[int]) -> _Column | None:
         """The measured column that the question's words name best; None where two fit equally."""
@@ -541,9 +554,11 @@ class _Computation:
             self._used |= asked.saying(stems("work"))  # "How many people work here?"
         # "How many joiners are there?"
         cells = (cell for row in table.rows for cell in row.values() if cell.header != key)
-        # A column says how many, if not the numbers of the rows.
-        numbers = (one for one in table.measured if one != key or len(set(texts)) < len(texts))
-        if any(asked.counted in stems(one) for one in numbers if self._is_number(one)):
+        # A column says how many, if not the numbers of the rows: "Member no."
+        first = table.texts[table.headers[0]].values()
+        plain = [table.headers[0]] if all(map(str.isdigit, first)) else []
+        own = [one for one in (*plain, *table.measured) if one and asked.counted in stems(one)]
+        if any(self._is_number(one) and not self._numbers_rows(one) for one in own):
             return None
         known = asked.counted in _ROWS | meant
         called = not known and any(cell.value == {asked.counted} for cell in cells)
@@ -604,6 +619,14 @@ class _Computation:
             for other in self.table.headers
             if other != header
         )
+
+    def _numbers_rows(self, header: str) -> bool:
+        """Whether a column of numbers is that of the rows: "Member no.", or one by one."""
+        words = _TOKEN.findall(header.casefold())
+        if len(words) > 1 and stem(words[-1]) in _NUMBERED:
+            return True
+        values = (self.table.values(header, self.table.counted) or {}).values()
+        return all(two.amount == one.amount + 1 for one, two in pairwise(values))
 
     def _names_rows(self, header: str) -> bool:
         """Whether what is counted is the header of a column in which each row has a cell."""
@@ -693,8 +716,10 @@ class _Computation:
                 numbers = [one for one in numbers if self._sign("expensive", one)]
             column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
         if column is None and fold is not None and _PAID.search(self.asked.question):
-            prices = [one for one in table.measured if self._sign("expensive", one)]
-            column = _Column(prices[0], frozenset()) if len(prices) == 1 else None
+            # Beside hours or pieces a price is that of one.
+            prices = [one for one in table.measured if self._is_number(one)]
+            paid = len(prices) == 1 and self._sign("expensive", prices[0])
+            column = _Column(prices[0], frozenset()) if paid else None
         if column is None:
             return None
         header = column.header

@@ -19,7 +19,7 @@ from memnet.text.relative import WEEKDAYS
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 # "Fee: 20 francs", and the lines of menus: "Rice pudding ....... 5.40"
 _BEGINS_WITH_LABEL = re.compile(r"(?P<label>[^\W\d_][^:;|.!?]{0,39}?)(?:: | ?\.{4,200} ?)")
-_LABEL = re.compile(_BEGINS_WITH_LABEL.pattern + r"(?P<value>[^|]{1,79}(?<![.!?,;:]))")
+_LABEL = re.compile(_BEGINS_WITH_LABEL.pattern + r"(?P<value>(?:(?!\.{4})[^|]){1,79}(?<![.!?,;:]))")
 _NUMBERED = re.compile(
     r"(?:^|(?<=[,;:–—-] ))(?P<label>(?:[^\W\d_]{2,20} ){0,2}[^\W\d_]{2,20}) "
     r"(?:(?:no\.?|nr\.?|number|№) ?)?(?P<code>(?!(?:1[5-9]|20)\d\d\b)(?=[^\s,;]{0,20}\d)"

@@ -1,12 +1,12 @@
 """Values in texts and cells: numbers with their units, days and times, and their borders."""
 
 import re
-from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from memnet.text.dates import date_spans
+from memnet.text.dates import MONTH_NAMES, date_spans
 from memnet.text.english import trim_span, word_lists
 
 CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
@@ -158,14 +158,16 @@ _AMOUNT = (
 )
 _AMOUNTS = re.compile(rf"(?<![\w.,/:-]){_AMOUNT}(?![\d:])", re.IGNORECASE)
 # What allows an amount and less, or asks for it at least, before it or after it
+_MORE_THAN = r"(?:more|longer|larger|bigger|heavier|older|higher|wider|taller|deeper|thicker) than"
+_LESS_THAN = r"(?:less|fewer|younger|under|shorter|smaller|lighter|lower|narrower) than"
 _UPPER = re.compile(
-    r"(?:\b(?:at (?:the )?most|up to|(?:no|not|n['’]t)(?: be)? (?:more|\w{2,10}er) than"
+    rf"(?:\b(?:at (?:the )?most|up to|(?:no|not|n['’]t)(?: be)? {_MORE_THAN}"
     r"|(?:not|n['’]t|never) exceed|limited to|max(?:imum)?\b\.?(?: \w{2,20}){0,2}(?: of| is)?:?)\s?"
     r"|≤ ?)\Z",
     re.IGNORECASE,
 )
 _LOWER = re.compile(
-    r"(?:\b(?:at (?:the )?least|(?:no|not|n['’]t)(?: be)? (?:less|fewer|younger|under) than"
+    rf"(?:\b(?:at (?:the )?least|(?:no|not|n['’]t)(?: be)? {_LESS_THAN}"
     r"|min(?:imum)?\b\.?(?: \w{2,20}){0,2}(?: of| is)?:?)\s?|≥ ?)\Z",
     re.IGNORECASE,
 )
@@ -175,6 +177,24 @@ _OR_LESS = re.compile(
 _OR_MORE = re.compile(
     r"[^.,;]{0,20}?\b(?:or|and) (?:more|over|above|older|upwards|taller|bigger)\b", re.I
 )
+# What sets a limit, and not a condition of something else: "up to 2 kg it costs 4 pounds"
+_SETS_A_LIMIT = re.compile(
+    r"\b(?:may|can|must|allowed|permitted|welcome|max(?:imum)?|min(?:imum)?|limit(?:ed)?|exceed"
+    r"|holds?|seats?|sleeps?|fits?|carr(?:y|ies)|room for|no more than|not more than)\b"
+    r"|^[^:.!?]{2,40}: |^\W{0,3}(?:at (?:the )?(?:least|most)|no more|aged?|from)\b",
+    re.IGNORECASE,
+)
+_IS_PAID = re.compile(
+    r"[$€£]|\b(?:costs?|prices?|pays?|paid|fees?|free|discounts?|deposits?|charged?|refund\w*|"
+    r"deliver\w*|reduc\w*|cheaper|days? before|weeks? before|hours? before)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"n['’]t\b|\b(?:not|no|never|forbidden|prohibited|banned|without|unless|except|only|if)\b", re.I
+)
+_LIMITS = re.compile(
+    rf"(?:no|not|n['’]t)(?: be)? (?:{_MORE_THAN}|{_LESS_THAN})|(?:not|n['’]t|never) exceed", re.I
+)
 _MAY = re.compile(
     r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|legal|enough|too \w{2,10}|forbidden"
     r"|prohibited|banned|against the rules)\b",
@@ -182,12 +202,19 @@ _MAY = re.compile(
 )
 _ENOUGH = re.compile(r"\benough\b", re.IGNORECASE)
 _MAY_NOT = re.compile(r"\b(?:forbidden|prohibited|banned|against the rules|too \w{2,10})\b", re.I)
+# A comparison or denial
 _COMPARED = re.compile(
-    r"n['’]t\b|\b(?:not|no|or|than|over|under|above|below|least|most|up to|until|every|each|per)\b",
-    re.IGNORECASE,
+    r"n['’]t\b|\b(?:not|no|or|than|over|under|above|below|least|most|up to|until)\b", re.IGNORECASE
 )
+_PERIOD = re.compile(r"\b(?:an?|per|each|every) (hour|day|night|week|month|year)\b", re.IGNORECASE)
 _OLD = frozenset("year age aged old".split())
+# What no amount is counted in, and months and parts of the day, whose numbers are no amounts
+_NO_UNITS = frozenset(
+    "in of or and to at on for from by with per is are the a an i we it here there".split()
+)
+_NO_AMOUNTS = frozenset([*(one.casefold() for one in MONTH_NAMES), "am", "pm", "o"])
 _PERSONS = frozenset("people person guest visitor participant adult member child children".split())
+_WORDS = re.compile(r"[^\W\d_]{3,}")
 _MOST_LIMITED = 40  # Characters before an amount that say how it limits
 
 ValueKind = Literal["number", "day", "time"]
@@ -276,24 +303,29 @@ def is_other_quantity(question: str, value: str) -> bool:
 def is_within(question: str, text: str) -> bool | None:
     """Whether what a question asks to be allowed is so by the limit in a text.
 
-    None where the question gives no amount, or the text not one limit of its unit: "at most 8 mm"
-    allows no "10 mm", "at least 16 years old" no "15-year-old". Nothing is compared where the
-    question denies or compares ("more than 8 mm"), or is about time of day.
+    None where the question gives no amount, or the text not exactly one limit in its unit: "at most
+    8 mm" allows no "10 mm", "at least 16 years old" no "15-year-old". Nothing is compared where the
+    question denies or compares ("more than 8 mm"), where the text forbids or says what something
+    costs, or where an amount of a day is asked for and one of a week limited.
     """
     if _MAY.search(question) is None or _COMPARED.search(question):
         return None
-    asked = [_amount(one) for one in _AMOUNTS.finditer(question)]
-    if len(asked) != 1:
+    if _SETS_A_LIMIT.search(text) is None or _IS_PAID.search(text):
         return None
-    [(amount, unit)] = asked
+    if _DENIES.search(_LIMITS.sub(" ", text)):
+        return None
+    periods = [{one.casefold() for one in _PERIOD.findall(each)} for each in (question, text)]
+    asked = list(_amounts(question))
+    if len(asked) != 1 or periods[0] != periods[1]:
+        return None
+    [(amount, unit, _)] = asked
     limits: set[tuple[Decimal, int]] = set()
-    for one in _AMOUNTS.finditer(text):
-        number, own = _amount(one)
+    for number, own, place in _amounts(text):
         if not _same_unit(unit, own, question, text):
             continue
-        before = text[max(0, one.start() - _MOST_LIMITED) : one.start()]
-        upper = _UPPER.search(before) or _OR_LESS.match(text, one.end())
-        lower = _LOWER.search(before) or _OR_MORE.match(text, one.end())
+        before = text[max(0, place[0] - _MOST_LIMITED) : place[0]]
+        upper = _UPPER.search(before) or _OR_LESS.match(text, place[1])
+        lower = _LOWER.search(before) or _OR_MORE.match(text, place[1])
         limits.add((number, bool(upper) - bool(lower)))
     if len(limits) != 1:
         return None
@@ -308,16 +340,16 @@ def denies_being_within(question: str) -> bool:
     return _MAY_NOT.search(question) is not None
 
 
-def _amount(found: re.Match[str]) -> tuple[Decimal, str]:
-    number = found["amount"].casefold()
-    amount = IN_WORDS.get(number)
-    digits = number.replace(",", "" if _GROUPED.fullmatch(number) else ".")
-    try:
-        value = Decimal(digits if amount is None else amount)
-    except InvalidOperation:
-        value = Decimal("NaN")
-    unit = unit_of(found["unit"] or "")
-    return value, "year" if unit in _OLD else unit
+def _amounts(text: str) -> Iterator[tuple[Decimal, str, tuple[int, int]]]:
+    """The amounts in a text, each with its unit and its place; dates and versions are none."""
+    for found in _AMOUNTS.finditer(text):
+        number, unit = found["amount"].casefold(), (found["unit"] or "").casefold()
+        digits = number.replace(",", "" if _GROUPED.fullmatch(number) else ".")
+        if digits.count(".") > 1 or unit in _NO_AMOUNTS:
+            continue
+        value = Decimal(IN_WORDS.get(number, digits) if number.isalpha() else digits)
+        unit = "" if unit in _NO_UNITS else unit_of(unit)
+        yield value, "year" if unit in _OLD else unit, found.span()
 
 
 def _same_unit(unit: str, own: str, question: str, text: str) -> bool:
@@ -327,9 +359,8 @@ def _same_unit(unit: str, own: str, question: str, text: str) -> bool:
     if unit in UNIT_NAMES or own in UNIT_NAMES:
         return False
     # "Hens: at most six per plot", "Can I keep five hens?"
-    return (own in ("", "per", "of") and unit in text.casefold()) or (
-        unit == "" and own in question.casefold()
-    )
+    other, elsewhere = (unit, text) if own == "" else (own, question)
+    return "" in (unit, own) and other in map(unit_of, _WORDS.findall(elsewhere.casefold()))
 
 
 def with_unit(header: str, text: str) -> tuple[str, str]:

@@ -71,6 +71,20 @@ _TABLES["Stalls"] = """No | Stall | Keeper | Rented to | Paid | January | Februa
 S1 | Fish | Odd Brun | Ina Vik | yes | 4 | 6 | 5
 S2 | Cheese | Eva Lie |  | no | 2 | 1 | 7
 S3 | Wool | Odd Brun |  |  | 3 | 3 | 3"""
+_TABLES["Race"] = """Runner | Born | Place
+Ann | 2001-02-03 | 2
+Bob | 1990-01-01 | 3
+Cid | 2003-05-05 | 1"""
+_TABLES["Concerts"] = """Concert | Date | Start
+Spring | 2025-05-01 | 21:00
+Garden | 2025-07-02 | 19:00"""
+_TABLES["Flock"] = """Sheep | Field | Farmer
+12 | North | Ann
+30 | South | Bob"""
+_TABLES["Members"] = """Member no. | Name | Joined
+00417 | Ann | 2021-02-03
+00471 | Bob | 2023-01-02
+00174 | Cid | 2023-09-01"""
 _TABLES["Courts"] = """Day | Court A group | Court A coach | Court B group | Court B coach
 Monday | Juniors | Lea Moss | Seniors | Tom Ray
 Tuesday | Ladies | Tom Ray | Beginners | Lea Moss
@@ -279,6 +293,12 @@ _ANSWERS = [
     ("Repairs in May", "What are the prices of all five repairs together?", "211.50"),
     ("Ferries", "Which ferry was built first?", "Skerry Maid"),
     ("Courts", "Which groups does Lea Moss coach?", None),  # another column has her, too
+    # What no column that is named says: who won, or how many there are
+    ("Race", "Which runner came first?", None),
+    ("Race", "Which runner was born last?", "Cid"),
+    ("Concerts", "Which concert starts first?", None),  # on which day?
+    ("Flock", "How many sheep are there?", None),
+    ("Members", "How many members joined in 2023?", "2"),
     ("Ferries", "Which ferry was built last?", "Hebe"),
 ]  # fmt: skip
 

@@ -85,10 +85,22 @@ def test_the_shipped_network_contradicts_no_text(question: str, text: str, wrong
         ("Can I moor a 6 m boat?", "Boats: up to 7 m", "yes"),
         ("Is a 13-year-old allowed to sail the boat?", "Whoever sails must be 14 or older.", None),
         ("Can a 13 year old sail?", "Whoever sails must be at least 14 years old.", "no"),
-        ("Is my son of 15 years old enough to sail?", "To sail, at least 14 years old.", "yes"),
+        (
+            "Is my son of 15 years old enough to sail?",
+            "To sail you must be at least 14 years old.",
+            "yes",
+        ),
         ("Can twelve people sail in the boat?", "No more than eight persons may sail.", "no"),
         ("Are 25 kg of luggage too heavy?", "Luggage must not exceed 20 kg.", "yes"),
         ("Is it forbidden to bring three dogs?", "At most two dogs may be brought along.", "yes"),
+        # What is forbidden, reversed, dated, of another period, or what something costs
+        ("Is a boat of 9 m allowed?", "Boats of 7 m or more are not allowed.", None),
+        ("Can I moor a 6 m boat?", "A boat may be no shorter than 7 m.", "no"),
+        ("Can I moor 2 weeks before?", "Apply to moor no later than 4 weeks before.", None),
+        ("Can I sail with a card of 2027?", "Cards to sail must be at most 31.12.2026.", None),
+        ("Can I moor for 300 euros a day?", "You may moor for up to 500 euros a week.", None),
+        ("Can I moor a boat of 9 m?", "A boat of up to 7 m costs 4 pounds to moor.", None),
+        ("Can I come to sail on 5 May?", "No more than 3 may come to sail.", None),
         # Another unit, another thing, a comparison, or no limit
         ("Can I moor for 9 days?", "Boats may be at most 7 metres long.", None),
         ("May I bring six hens?", "At most two dogs may be brought along.", None),
