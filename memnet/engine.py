@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
-from memnet.documents.requests import ask_both, directly, greeted
+from memnet.documents.requests import as_direct_question, ask_both, greeted
 from memnet.encoders.protocol import Encoder, document_encode
 from memnet.errors import InputError, ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
@@ -454,7 +454,9 @@ class Engine:
         with damaged_model_errors(), self.questions.track():
             said = greeted(question, self.store.sources.all(namespace))
             answer = said or ask_both(
-                directly(question), top_k, lambda part: self.answerer.ask(part, hops, top_k, scope)
+                as_direct_question(question),
+                top_k,
+                lambda part: self.answerer.ask(part, hops, top_k, scope),
             )
         return answer.model_copy(update={"question": question, "carrying": carrying(answer)})
 

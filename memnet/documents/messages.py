@@ -470,6 +470,7 @@ _SAYING = re.compile(
 )
 _DENIED = re.compile(r"n['’]t\b|\b(?:not|never|cannot|no longer)\b", re.IGNORECASE)
 _LINE = re.compile(r"\S.*")
+_BY = re.compile(r"\bby [A-Z]")  # "written by Kim"
 _ASKED_WHAT = re.compile(
     r"who .{0,20}?(?:asked|wanted to know) (?:if|whether|how|wh\w+)\b", re.IGNORECASE
 )
@@ -611,15 +612,21 @@ class _AsksWho:
 
     def sentence(self, item: RankedSlot) -> tuple[int, int] | None:
         """The sentence that is most likely said of, or by, its speaker; None if there is none."""
-        text = item.slot.text
+        text, own_end = item.slot.text, _own_end(item.slot)
+        # Where a text says itself who said it, that is not its speaker: "Joan offered to bake".
+        verbs = stems(self.verb or "")
 
         def fits(start: int, end: int) -> bool:
+            if start >= own_end:
+                return False  # what a mail quotes
             if self.verb is not None:
-                return self.asks or not text[:end].endswith("?")
+                own = text[start:end]
+                said_of = not verbs.isdisjoint(stems(own)) or _BY.search(own) is not None
+                return text[:end].endswith("?") == self.asks and not said_of
             denied = _DENIED.search(text, start, end) is not None
             return denied == self.denied and self.of_self.search(text, start, end) is not None
 
-        return _sentence(self.what, item, fits)
+        return _sentence(self.what, item, fits, last=self.verb is None)
 
     def told_by(
         self, speaker: str, label: str, item: RankedSlot, place: tuple[int, int]
@@ -672,9 +679,9 @@ def _of_day(what: str, text: str, sent: date) -> Callable[[int, int], bool]:
 
 
 def _sentence(
-    what: str, item: RankedSlot, fits: Callable[[int, int], bool]
+    what: str, item: RankedSlot, fits: Callable[[int, int], bool], last: bool = False
 ) -> tuple[int, int] | None:
-    """The last sentence that shares most words with what somebody is asked to have done.
+    """The first or ``last`` sentence that shares most words with what somebody is asked to do.
 
     None without one that ``fits``, by its start and end.
     """
@@ -687,12 +694,12 @@ def _sentence(
         for line in _LINE.finditer(text, *span)
     ]
     found = [
-        (len(asked & own), start, end)
+        (len(asked & own), start if last else -start, end)
         for start, end in spans
         if not things.isdisjoint(own := stems(text[start:end])) and fits(start, end)
     ]
     best = max(found, default=None)
-    return None if best is None else best[1:]
+    return None if best is None else (abs(best[1]), best[2])
 
 
 def with_introductions(

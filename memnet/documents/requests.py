@@ -56,31 +56,40 @@ _POLITE = re.compile(
     r"\W{0,9}(?:(?:hi|hello|hey|excuse me|sorry|so|and|well|okay|ok)\b[,!.]? ?){0,3}"
     r"(?:(?:please|pls|plz),? )?"
     r"(?:(?:could|can|would|will) (?:you|anyone|anybody|someone|somebody) (?:please |kindly )?"
-    r"(?:(?P<shows>show|list)|name|(?:tell|give|remind|send|let)(?= (?:me|us)\b)|check|explain)"
-    r"(?: (?:me|us)\b)?(?: know)?|(?:tell|remind|give) (?:me|us)|let (?:me|us) know"
+    r"(?:(?:(?P<shows>show|list)|name|tell|give|remind|send|explain to) (?:me|us)"
+    r"|let (?:me|us) know|(?:check|explain|find out|say|see)"
+    r"(?= (?:if|whether|who|what|when|where|which|why|how)\b))"
+    r"|(?:tell|remind|give) (?:me|us)|let (?:me|us) know"
     r"|do (?:you|we) (?:happen to )?know|does (?:anyone|anybody|somebody|someone) know"
     r"|i(?: would|['’]d) (?:like|love|want) to know|i (?:want|need) to know|i(?:['’]m| am| was) "
-    r"wondering|(?:may|can) i ask(?: you)?|any idea),? (?:please,? )?(?P<rest>\S.*)",
+    r"wondering|any idea"
+    r"|(?:may|can) i ask(?: you)?(?= (?:if|whether|who|what|when|where|which|why|how)\b)"
+    r"),? (?:please,? )?(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_AT_THE_END = re.compile(r",? (?:please|pls|plz|thanks|thank you)(?=\W*$)", re.IGNORECASE)
+# In small letters: "Who sang Thank You?"
+_AT_THE_END = re.compile(r",? (?:please|pls|plz|thanks|thank you)(?=[?!. ]{0,5}$)")
 _IF = re.compile(
     r"(?:if|whether)(?: or not)? (?P<who>.{1,60}?) (?P<verb>is|are|was|were|can|could|may|might|"
     r"must|should|will|would|has|have|had|does|do|did)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ASKS_BY = re.compile(r"(?:who|whom|whose|what|when|where|which|why|how|in|on|at|by|to)\b", re.I)
+_ASKS_BY = re.compile(
+    r"(?:(?:in|on|at|by|to|from|for|until|since) )?"
+    r"(?:who|whom|whose|what|when|where|which|why|how)\b",
+    re.IGNORECASE,
+)
 _SEVERAL = re.compile(
     r"(?:(?!of\b|in\b|for\b)[^\s?]+ ){0,4}?[^\s?'’]*[^s\W]s(?: (?:of|in|for|on|at)\b|\W*$)", re.I
 )
 _NOT_NAMED = re.compile(
-    r"(?:about|of|more|something|anything|everything|a joke|that|this|it|the (?:way|reason)|if|"
-    r"whether|because)\b",
+    r"(?:about|of|to|not|more|something|anything|everything|a joke|that|this|it|the (?:way|reason)|"
+    r"if|whether|because)\b",
     re.IGNORECASE,
 )
 
 
-def directly(question: str) -> str:
+def as_direct_question(question: str) -> str:
     """A polite request as the question that it is: "Could you tell me Ann's number, please?".
 
     It is "What is Ann's number?"; "Do you know whether the pool is open?" asks "Is the pool open?".

@@ -41,9 +41,7 @@ _OUT_OF_DATE = re.compile(
 )
 _SAYS_OUT_OF_DATE = re.compile(
     r"^\W{0,3}(?:status:? {1,2})?(?:draft|archived|obsolete|withdrawn|revoked)\b|"
-    # Not of another one: "replaces version 3, which is no longer valid"
-    r"\b(?:superseded|replaced) by\b|(?<!which )(?<!which is )(?<!that is )(?<!which are )"
-    r"\bno longer (?:valid|in force|applies)\b",
+    r"\b(?:superseded|replaced) by\b|\bno longer (?:valid|in force|applies)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # Of itself alone, whatever versions there are: "Price list 2025 - no longer valid", "(old)"
@@ -54,7 +52,10 @@ _SAYS_IT_IS_OUT_OF_DATE = re.compile(
     r"in force)\b|\((?:old|outdated|superseded|expired|archived?|draft)\)\W*$)",
     re.IGNORECASE,
 )
-_REPLACES = re.compile(r"\b(?:replaces?|supersedes?)\b", re.IGNORECASE)
+# With what is said of the version that is replaced: "which is no longer valid"
+_REPLACES = re.compile(
+    r"\b(?:replaces?|supersedes?)\b[^.\n]{0,120}(?:\n[^.\n]{1,120})?", re.IGNORECASE
+)
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
@@ -208,7 +209,8 @@ def _version(item: RankedSlot, heads: Mapping[_Source, str]) -> _Version:
     given = f"version {metadata['version']}" if "version" in metadata else ""
     number = next((found for text in (given, name, head) if (found := _NUMBER.search(text))), None)
     status = f"{name} {metadata.get('status', '')}"
-    outdated = _OUT_OF_DATE.search(status) or _SAYS_OUT_OF_DATE.search(head)
+    own = _REPLACES.sub(" ", head)
+    outdated = _OUT_OF_DATE.search(status) or _SAYS_OUT_OF_DATE.search(own)
     standing = -1 if outdated else int(bool(_REPLACES.search(head)))
     return _Version(day, _number(number) if number else (), standing)
 

@@ -129,6 +129,23 @@ def test_who_says_i_in_a_transcript_is_named(
         assert answer.short in (who, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Joan offered to bake a plum cake for Sunday.", "Who offered to bake a plum cake?"),
+        ("The letter about the fence was written by Kim Dale.", "Who wrote the letter?"),
+    ],
+)
+def test_who_said_it_is_whom_the_text_names(tmp_path: Path, text: str, question: str) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.remember(
+            {"id": f"m{n}", "speaker": who, "time": "2025-05-03 08:10", "text": what}
+            for n, (who, what) in enumerate((("Bo Ray", "Morning"), ("Ann Lee", text)))
+        )
+        answer = engine.ask(question)
+    assert "Ann" not in (answer.short or "")
+
+
 _LOG = """--- Log opened Fri Mar 07 18:00:00 2025
 18:02 -!- wren [~w@host.example.net] has joined #workshop
 18:03 <@otter> the drill press is free on sunday

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.requests import both_of, directly
+from memnet.documents.requests import as_direct_question, both_of
 
 WINCH = "The capstan winch stands on the slipway. It was overhauled in 2019 and pulls four tons."
 
@@ -82,11 +82,17 @@ def test_questions_that_are_two(question: str, parts: tuple[str, str] | None) ->
         ("Can you swim in the harbour?", "Can you swim in the harbour?"),
         ("Could you tell me more about the winch?", "Could you tell me more about the winch?"),
         ("Can I bring a dog?", "Can I bring a dog?"),
+        ("May I ask the harbour master for a key?", "May I ask the harbour master for a key?"),
+        ("Can anyone check out books?", "Can anyone check out books?"),
+        ("Can someone show a card at the gate?", "Can someone show a card at the gate?"),
+        ("Can you remind me to call Odd?", "Can you remind me to call Odd?"),
+        ("Who sang Thank You?", "Who sang Thank You?"),
+        ('Is the boat called "Yes, please"?', 'Is the boat called "Yes, please"?'),
         ("Do you know Odd?", "What is Odd"),
     ],
 )
 def test_a_polite_request_is_the_question_it_asks(request_: str, question: str) -> None:
-    assert directly(request_).rstrip("?") == question.rstrip("?")
+    assert as_direct_question(request_).rstrip("?") == question.rstrip("?")
 
 
 def test_what_is_asked_politely_is_answered(yard: Engine) -> None:

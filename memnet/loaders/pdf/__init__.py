@@ -120,8 +120,8 @@ def _read_pages(
             page = document[number]
             with closing(page):
                 lines = reader.read(page)
-                if document.formenv is not None:
-                    fill_in(lines, page, document.formenv)
+                if document.formenv is not None and fill_in(lines, page, document.formenv):
+                    lines += _of_annotations(page, reader, lines)
                 if not lines and any(page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
                     if reads_pictures():
                         file.advance(number + 1, len(document))
@@ -137,6 +137,13 @@ def _read_pages(
             )
         pages.append(lines)
     return pages, silent, broken
+
+
+def _of_annotations(page: pdfium.PdfPage, reader: LineReader, lines: Sequence[Line]) -> list[Line]:
+    """The lines of stamps and other texts over a page, beside those that were read."""
+    raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)  # makes them text
+    known = "\n".join(line.text for line in lines)
+    return [line for line in reader.read(page) if line.text not in known]
 
 
 def _document(

@@ -287,45 +287,89 @@ class LineReader:
         return top - y, x - left, right - left
 
 
-def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -> None:
-    """Write what the fields of a form hold behind their labels, a tick before its label.
+def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -> bool:
+    """Write what the fields of a form hold behind their labels, and ticks beside theirs.
 
-    PDFium gives no text of fields; where their page is flattened, it all comes at the end.
+    PDFium gives no text of fields; where their page is flattened, it all comes at the end. What it
+    returns is whether the page has annotations with text that are no fields, such as stamps.
     """
+    fields: list[_Field] = []
+    others = False
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, number)
-        if annotation and raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
-            _fill_in(lines, annotation, forms)
+        if not annotation:
+            continue
+        kind, box = raw.FPDFAnnot_GetSubtype(annotation), raw.FS_RECTF()
+        if raw.FPDFAnnot_GetFlags(annotation) & (raw.FPDF_ANNOT_FLAG_HIDDEN | _NO_VIEW):
+            pass
+        elif kind != raw.FPDF_ANNOT_WIDGET:
+            others |= kind in (raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP)
+        elif raw.FPDFAnnot_GetRect(annotation, box):
+            ticked = raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _TICKED
+            checked = bool(raw.FPDFAnnot_IsChecked(forms, annotation)) if ticked else None
+            value = "" if ticked else _value_of(annotation, forms)
+            fields.append(_Field(box.left, box.bottom, box.right, box.top, value, checked))
         raw.FPDFPage_CloseAnnot(annotation)
+    for field in sorted(fields, key=lambda one: (-one.bottom, one.left)):
+        _fill_in(lines, field)
+    return others
 
 
-def _fill_in(lines: list[Line], annotation: Any, forms: pdfium.PdfFormEnv) -> None:
-    kind, box = raw.FPDFAnnot_GetFormFieldType(forms, annotation), raw.FS_RECTF()
-    if not raw.FPDFAnnot_GetRect(annotation, box):
-        return
-    beside = [one for one in lines if not one.turn and box.bottom - 2 <= one.base <= box.top]
-    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
-        after = [one for one in beside if one.left >= box.right - 2]
-        if after:
-            label = min(after, key=lambda one: one.left)
-            label.text = (
-                f"[{'x' if raw.FPDFAnnot_IsChecked(forms, annotation) else ' '}] {label.text}"
-            )
-            label.left, label.cells = box.left, ()
-        return
-    value = _value_of(annotation, forms)
-    if not value:
-        return
-    before = [one for one in beside if one.right <= box.left + 2 and not one.cells]
-    if before:
-        label = max(before, key=lambda one: one.right)
-        label.text, label.right = f"{label.text} {value}", box.right
-        return
-    size = max(4.0, min(12.0, 0.6 * (box.top - box.bottom)))
-    base = box.bottom + 0.3 * (box.top - box.bottom)
-    line = Line(value, box.left, box.right, base, size, False, False, 0, False)
-    below = (place for place, one in enumerate(lines) if not one.turn and one.base < base)
-    lines.insert(next(below, len(lines)), line)
+_NO_VIEW = 32  # ISO 32000-1, table 165
+_TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+
+
+class _Field(NamedTuple):
+    """A field of a form: its box in points, and what it holds."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    value: str
+    checked: bool | None  # None of a field that is not to be ticked
+
+
+def _fill_in(lines: list[Line], field: _Field) -> None:
+    """Write what a field holds at the part of a line that is its label."""
+    beside = [
+        (line, number, cell)
+        for line in lines
+        if not line.turn and field.bottom - 2 <= line.base <= field.top
+        for number, cell in enumerate(line.cells or (Cell(line.text, line.left, line.right),))
+    ]
+    before = [one for one in beside if one[2].right <= field.left + 2]
+    after = [one for one in beside if one[2].left >= field.right - 2]
+    left = max(before, key=lambda one: one[2].right, default=None)
+    right = min(after, key=lambda one: one[2].left, default=None)
+    if field.checked is not None:
+        mark = f"[{'x' if field.checked else ' '}]"
+        far = right is None or (
+            left is not None and right[2].left - field.right > field.left - left[2].right
+        )
+        if not far and right is not None:
+            _set_cell(right, Cell(f"{mark} {right[2].text}", field.left, right[2].right))
+        elif left is not None:
+            _set_cell(left, Cell(f"{left[2].text} {mark}", left[2].left, field.right))
+    elif left is not None and field.value:
+        _set_cell(left, Cell(f"{left[2].text} {field.value}", left[2].left, field.right))
+    elif field.value:
+        height = field.top - field.bottom
+        size, base = max(4.0, min(12.0, 0.6 * height)), field.bottom + 0.3 * height
+        line = Line(field.value, field.left, field.right, base, size, False, False, 0, False)
+        below = (place for place, one in enumerate(lines) if not one.turn and one.base < base)
+        lines.insert(next(below, len(lines)), line)
+
+
+def _set_cell(place: tuple[Line, int, Cell], cell: Cell) -> None:
+    """Replace a cell of a line, or its whole text."""
+    line, number, _ = place
+    if line.cells:
+        line.cells = (*line.cells[:number], cell, *line.cells[number + 1 :])
+        line.text = " ".join(one.text for one in line.cells)
+    else:
+        line.text = cell.text
+    line.left, line.right = min(line.left, cell.left), max(line.right, cell.right)
 
 
 def _value_of(annotation: Any, forms: pdfium.PdfFormEnv) -> str:

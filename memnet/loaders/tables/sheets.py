@@ -176,8 +176,9 @@ _PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Z]{1,3})(\d{1,7})["']""")
 _STYLE = re.compile(rb"""\ss\s?=\s?["'](\d{1,6})["']""")
 # A number of OpenDocument with its text, as the sheet shows it: "72 %" of 0.72
 _SHOWN = re.compile(
-    rb"""<table:table-cell\b[^<>]{0,500}?\soffice:value-type=["'](?:percentage|currency|float)["']"""
-    rb"""[^<>]{0,500}>\s{0,20}<text:p[ >]"""
+    rb"""<table:table-cell\b[^<>]{0,500}?\soffice:value-type=["'](?:percentage|currency)["']"""
+    # Neither "1.5E+03" nor the "-" of an amount of 0
+    rb"""[^<>]{0,500}>\s{0,20}<text:p\b[^<>]{0,200}>(?=[^<>]{0,40}\d)(?![^<>]{0,40}\dE[+-])"""
 )
 _NUMBER = re.compile(rb"""\soffice:value=["'][^"'<>]{0,100}["']""")
 _TYPE = re.compile(rb"""office:value-type=["']\w{1,20}["']""")
@@ -185,7 +186,7 @@ _MAX_PRINTED = 1e15  # spreadsheets show 15 digits; larger numbers are written w
 # Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_REPEATED = 80
 _MAX_MERGED = 10_000  # cells into which the text of merged ones is repeated
-_NAMING = 2  # Cells of a row that say what a comment is about
+_NAMING = 2  # Cells at the start of a row that say what a comment on it is about
 # What Excel writes before a comment for its older versions
 _THREADED = re.compile(r"\A\[Threaded comment\].*?Comment:\s", re.DOTALL)
 _MAX_REGION = 100_000  # rows between empty ones that are looked at together for tables side by side
@@ -275,20 +276,20 @@ class _Formats:
             for row, cells in groupby(self._cells(part or b""), itemgetter(0)):
                 yield row, {column: code for _, column, code in cells}
 
-    def comments(self, name: str) -> dict[int, list[str]]:
-        """The comments on the cells of a sheet, by row, from 0."""
-        found: dict[int, list[str]] = {}
+    def comments(self, name: str) -> dict[int, list[tuple[int, str]]]:
+        """The comments on the cells of a sheet, by row, each with its column; all from 0."""
+        found: dict[int, list[tuple[int, str]]] = {}
         package, part = self._package, self._sheets.get(name)
         roots = (
             map(package.xml_if_sound, package.related(part, "comments")) if package and part else ()
         )
         for root in roots:
             for comment in children(child(root, "commentList")):
-                row = re.fullmatch(r"[A-Z]{1,3}(\d{1,7})", comment.get("ref", ""))
+                at = re.fullmatch(r"([A-Z]{1,3})(\d{1,7})", comment.get("ref", ""))
                 said = "".join(one.text or "" for one in comment.iter() if local(one) == "t")
                 said = " ".join(_THREADED.sub("", said).split())
-                if row is not None and said:
-                    found.setdefault(int(row[1]) - 1, []).append(said)
+                if at is not None and said:
+                    found.setdefault(int(at[2]) - 1, []).append((_column_number(at[1]), said))
         return found
 
     def _cells(self, markup: bytes) -> Iterator[tuple[int, int, str]]:
@@ -425,23 +426,25 @@ def _add_sheet(
     rows: Iterator[Row],
     left: int,
     max_characters: int,
-    comments: Mapping[int, Sequence[str]],
+    comments: Mapping[int, Sequence[tuple[int, str]]],
 ) -> None:
     """Add a sheet: its name as a heading, its tables, and the comments on their cells.
 
-    ``left`` is its first column. A comment stands behind the first cells of its row, which say what
-    it is about.
+    ``left`` is its first column. A comment stands behind its cell, and the first ones of the row,
+    which say what it is about.
     """
-    about: dict[int, list[str]] = {}
+    about: dict[tuple[int, int], list[str]] = {}
 
     def place(row: int, first: int, last: int) -> str:
         at = f"{name}!{column_name(first)}{row + 1}"
         return at if first == last else f"{at}:{column_name(last)}{row + 1}"
 
     def seen(rows: Iterator[Row]) -> Iterator[Row]:
-        for number, row in rows:
-            if number in comments:
-                about[number] = [text for text in row if text][:_NAMING]
+        for order, (number, row) in enumerate(rows):
+            for column, _ in comments.get(number, ()):
+                own = row[column - left : column - left + 1] if column >= left else []
+                names = [text for text in row if text][:_NAMING] if order else []  # else headers
+                about[number, column] = list(dict.fromkeys(filter(None, (*names, *own))))
             yield number, row
 
     writer = TableWriter(builder, place, max_characters)
@@ -451,11 +454,11 @@ def _add_sheet(
             builder.add("heading", name, level=1)
         for first, table in _side_by_side(region):
             writer.table(table, left + first)
-    for number, said in comments.items():
-        named = ", ".join(about.get(number, ()))
-        for one in said:
-            text = f"{named}: {one}" if named else one
-            builder.add("paragraph", text, place=place(number, left, left))
+    for number, own in comments.items():
+        for column, said in own:
+            named = ", ".join(about.get((number, column), ()))
+            text = f"{named}: {said}" if named else said
+            builder.add("paragraph", text, place=place(number, column, column))
 
 
 def _regions(rows: Iterable[Row]) -> Iterator[list[Row]]:

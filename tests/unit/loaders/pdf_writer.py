@@ -49,6 +49,7 @@ def write_pdf(
     labels: str = "",
     trailer: str = "",
     annotation: str = "",
+    fields: Sequence[tuple[float, float, str | bool]] = (),
 ) -> bytes:
     """A PDF file.
 
@@ -59,6 +60,7 @@ def write_pdf(
         labels: its /PageLabels.
         trailer: more entries of the trailer.
         annotation: a filled field of a form on the first page: its text.
+        fields: of a form on the first page, by their lower left corners: text, or whether ticked.
     """
     objects: list[str] = []
 
@@ -71,6 +73,19 @@ def write_pdf(
     font = "<< /Type /Font /Subtype /Type1 /Encoding /WinAnsiEncoding /BaseFont"
     fonts = " ".join(f"/{name} {add(f'{font} /{base} >>')} 0 R" for name, base in FONTS.items())
     field_id = 0
+    more: list[int] = []
+    for number, (x, y, value) in enumerate(fields):
+        drawn = add(
+            "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length 0 >>\nstream\n\nendstream"
+        )
+        own = f"/FT /Tx /V ({value}) /AP << /N {drawn} 0 R >>"
+        if isinstance(value, bool):
+            own = f"/FT /Btn /AS {'/Yes' if value else '/Off'} /AP << /N << /Yes {drawn} 0 R"
+            own += f" /Off {drawn} 0 R >> >>"
+        box = f"[{x} {y} {x + (12 if isinstance(value, bool) else 80)} {y + 14}]"
+        more.append(
+            add(f"<< /Type /Annot /Subtype /Widget /T (f{number}) /F 4 /Rect {box} {own} >>")
+        )
     if annotation:
         stream = f"BT /body 10 Tf 2 4 Td ({annotation}) Tj ET"
         appearance = add(
@@ -86,7 +101,10 @@ def write_pdf(
         stream = "\n".join(page.content)
         length = len(stream.encode("cp1252"))
         content = add(f"<< /Length {length} >>\nstream\n{stream}\nendstream")
-        annotations = f"/Annots [{field_id} 0 R]" if field_id and not number else ""
+        own_fields = [one for one in (field_id, *more) if one and not number]
+        annotations = (
+            f"/Annots [{' '.join(f'{one} 0 R' for one in own_fields)}]" if own_fields else ""
+        )
         kids.append(
             add(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate {page.rotate}"
@@ -95,8 +113,9 @@ def write_pdf(
             )
         )
     catalog = "/Type /Catalog /Pages 2 0 R"
-    if field_id:
-        catalog += f" /AcroForm << /Fields [{field_id} 0 R] >>"
+    if field_id or more:
+        listed = " ".join(f"{one} 0 R" for one in (field_id, *more) if one)
+        catalog += f" /AcroForm << /Fields [{listed}] >>"
     if labels:
         catalog += f" /PageLabels {labels}"
     if outline:

@@ -159,6 +159,21 @@ def test_filled_fields_of_a_form_are_text() -> None:
     assert "Grey Heron" in read(page, annotation="Grey Heron").text
 
 
+def test_fields_stand_where_they_are_whatever_their_order() -> None:
+    page = Page().text(60, 700, "From:").text(300, 700, "To:")
+    page.text(60, 650, "I confirm that").text(230, 650, "has paid.")
+    page.text(80, 602, "Has a dog").text(220, 602, "Has a boat")
+    page.text(60, 560, "Vegetarian: Yes").text(190, 560, "No")
+    fields = [
+        (340, 696, "Orre"), (110, 696, "Kestle"), (140, 646, "Tom"), (60, 600, False),
+        (200, 600, True), (140, 556, True), (205, 556, False),
+    ]  # fmt: skip
+    assert read(page, fields=fields).text.split("\n\n") == [
+        "From: Kestle To: Orre", "I confirm that Tom has paid.", "[ ] Has a dog [x] Has a boat",
+        "Vegetarian: Yes [x] No [ ]",
+    ]  # fmt: skip
+
+
 def test_a_field_stands_behind_its_label() -> None:
     page = Page().lines(72, 600, ["Booking of the hall", "Rates are those of the year."])
     page.text(20, 504, "Boat:").text(72, 400, "Signed by the keeper")

@@ -278,16 +278,18 @@ def test_a_comment_stands_with_the_names_of_its_row() -> None:
     file = BytesIO()
     with Workbook(file) as workbook:
         sheet = workbook.add_worksheet("Tools")
-        for row, cells in enumerate((("No", "Tool"), ("T1", "Saw"), ("T2", "Planer"))):
+        for row, cells in enumerate((("No", "Tool", "Cost"), ("T1", "Saw", 5), ("T2", "Plane", 9))):
             sheet.write_row(row, 0, cells)
+        sheet.write_comment("C1", "In euros")
         sheet.write_comment("B3", "Blade is blunt.\nDo not lend.")
+        sheet.write_comment("C2", "A gift")
         sheet.write_comment("D9", "Nothing here")
     found = read(sheets, file.getvalue(), "tools.xlsx")
-    assert found.text.split("\n\n")[-2:] == [
-        "T2, Planer: Blade is blunt. Do not lend.",
+    assert found.text.split("\n\n")[-4:] == [
+        "Cost: In euros", "T1, Saw, 5: A gift", "T2, Plane: Blade is blunt. Do not lend.",
         "Nothing here",
-    ]
-    assert found.blocks[-2].place == "Tools!A3"
+    ]  # fmt: skip
+    assert found.blocks[-2].place == "Tools!B3"
 
 
 def test_open_document_sheets() -> None:
