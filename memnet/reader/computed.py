@@ -15,14 +15,13 @@ from memnet.reader.answers import asks_whether
 from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
 from memnet.reader.values import (
     HOW_MANY,
-    IN_WORDS,
     LIMIT_UNIT,
     unit_of,
     value_of,
     with_unit,
     written,
 )
-from memnet.text.english import listed, query_terms, word_lists
+from memnet.text.english import NUMBER_WORDS, listed, query_terms, word_lists
 from memnet.text.names import has_digit
 
 _TOKEN = re.compile(r"\d[\d.,]{0,30}\d|[^\W_]+")
@@ -780,7 +779,7 @@ class _Computation:
         many = [
             n for n in asked.content if n and asked.tokens[n - 1].word in ("all", "both", "the")
         ]
-        known |= {n for n in many if IN_WORDS.get(asked.tokens[n].word) == len(table.counted)}
+        known |= {n for n in many if NUMBER_WORDS.get(asked.tokens[n].word) == len(table.counted)}
         for number in asked.content:  # "rain" and "rainfall"
             word = asked.tokens[number].stem
             if len(word) >= _COMPOUND and any(one.startswith(word) for one in about):

@@ -13,7 +13,6 @@ from memnet.reader.rows import stem, stems
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
 from memnet.reader.values import (
-    IN_WORDS,
     UNIT_NAMES,
     denies_being_within,
     is_other_quantity,
@@ -21,7 +20,7 @@ from memnet.reader.values import (
 )
 from memnet.runtime.device import in_background
 from memnet.storage.values import Encode
-from memnet.text.english import LABELLED, Unit, units
+from memnet.text.english import LABELLED, NUMBER_WORDS, Unit, units
 from memnet.text.relative import times_in
 from memnet.text.restated import restates
 from memnet.types import AnswerKind, Candidate
@@ -65,7 +64,11 @@ _OF_ANOTHER = 0.5
 _OF_PERMISSION = stems("allowed permitted forbidden prohibited possible can may must")
 _OF_AMOUNTS = frozenset(
     stem(one)
-    for one in (*UNIT_NAMES, *IN_WORDS, *"my our i we year old enough too people once time".split())
+    for one in (
+        *UNIT_NAMES,
+        *NUMBER_WORDS,
+        *"my our i we year old enough too people once time".split(),
+    )
 )
 _LEAST_ABOUT = 0.5  # Share of the words of a question for an amount that a text has to have
 _MOST_UNITS = 4  # Of a quotation that are read one by one

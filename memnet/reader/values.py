@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memnet.text.dates import MONTH_NAMES, date_spans
-from memnet.text.english import trim_span, word_lists
+from memnet.text.english import NUMBER_WORDS, trim_span, word_lists
 
 CURRENCY = r"(?:US\$|[€$£¥₹]|EUR|USD|GBP|CHF)"
 UNITS = (
@@ -145,16 +145,9 @@ _QUANTITIES = [
     for pattern, names in _ASKED
 ]
 
-IN_WORDS = {
-    name: number
-    for number, name in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty".split(),
-        start=1,
-    )
-} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100}
 _AMOUNT = (
-    rf"(?P<amount>\d[\d.,]{{0,12}}(?<=\d)|{'|'.join(IN_WORDS)})(?:[ -]?(?P<unit>[^\W\d_]{{1,15}}))?"
+    rf"(?P<amount>\d[\d.,]{{0,12}}(?<=\d)|(?:{'|'.join(NUMBER_WORDS)})\b)"
+    r"(?:[ -]?(?P<unit>[^\W\d_]{1,15}))?"
 )
 _AMOUNTS = re.compile(rf"(?<![\w.,/:-]){_AMOUNT}(?![\d:])", re.IGNORECASE)
 # What allows an amount and less, or asks for it at least, before it or after it
@@ -347,7 +340,7 @@ def _amounts(text: str) -> Iterator[tuple[Decimal, str, tuple[int, int]]]:
         digits = number.replace(",", "" if _GROUPED.fullmatch(number) else ".")
         if digits.count(".") > 1 or unit in _NO_AMOUNTS:
             continue
-        value = Decimal(IN_WORDS.get(number, digits) if number.isalpha() else digits)
+        value = Decimal(NUMBER_WORDS.get(number, digits) if number.isalpha() else digits)
         unit = "" if unit in _NO_UNITS else unit_of(unit)
         yield value, "year" if unit in _OLD else unit, found.span()
 

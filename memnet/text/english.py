@@ -35,6 +35,14 @@ def listed(section: str) -> frozenset[str]:
     return frozenset(word for one, line in lines if one == section for word in line)
 
 
+NUMBER_WORDS = {
+    name: number
+    for number, name in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty".split(),
+        start=1,
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100}
 IRREGULAR_VERBS = {
     form: verb for _, (verb, *forms) in word_lists("irregular_verbs.txt") for form in forms
 }

@@ -31,7 +31,7 @@ from memnet.text.dates import (
     unit_of,
     week_of,
 )
-from memnet.text.english import Clauses, Tense
+from memnet.text.english import NUMBER_WORDS, Clauses, Tense
 
 # Role of a time in its sentence: when something is, from when, until when, for how long.
 Role = Literal["at", "from", "until", "for"]
@@ -51,12 +51,7 @@ class TimeSpan(NamedTuple):
 
 _Resolve = Callable[[re.Match[str], date, Tense], DateRange | None]
 
-_NUMBERS = {
-    name: number
-    for number, name in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
-    )
-} | {"a": 1, "an": 1, "fifteen": 15, "twenty": 20, "thirty": 30}
+_NUMBERS = NUMBER_WORDS | {"a": 1, "an": 1}
 _COUNT = rf"(?<![\w.,/–-])(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>day|week|month|year)s?"
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SHORT = tuple(name[:3] for name in WEEKDAYS)
