@@ -142,8 +142,9 @@ def _verdict(
 ) -> _Verdict | None:
     """The surest verdict of a unit of what is quoted; None where none is sure, or two differ.
 
-    Each is read by itself: beside "Other animals are not allowed", "Dogs may be brought" was "no".
-    Without a network only what is said in the question's own words is a verdict.
+    Each is read by itself, under the heading that stands above it: beside "Other animals are not
+    allowed", "Dogs may be brought" was "no". A heading alone says nothing. Without a network only
+    what is said in the question's own words is a verdict.
     """
     slot = quotes[0].item.slot
     own = [(number, one) for number, one in enumerate(quotes) if one.item.slot.id == slot.id]
@@ -151,6 +152,7 @@ def _verdict(
         (one.text[unit.start : unit.end], number, one.start + unit.start, one.start + unit.end)
         for number, one in own
         for unit in units(one.text)
+        if not is_heading(one.text, unit) or unit.end == len(one.text)
     ]
     if len(pieces) > _MOST_UNITS:
         pieces = [("\n".join(one.text for _, one in own), 0, quotes[0].start, quotes[0].end)]
@@ -162,10 +164,12 @@ def _verdict(
         if excepted == "":
             continue
         before = slot.text[:start]
-        given = _verdict_of(question, text, slot.title, before, title, judge)
+        above = _headings(before, units(before))[-1:]
+        under = " > ".join(dict.fromkeys((title, *above)))
+        given = _verdict_of(question, text, slot.title, before, under, judge)
         if excepted is not None:
             # What holds otherwise does not hold in the case that is asked about.
-            other = _verdict_of(question, excepted, slot.title, before, title, judge)
+            other = _verdict_of(question, excepted, slot.title, before, under, judge)
             word: AnswerKind = "no" if other[0] == "yes" else "yes"
             given = word, max(given[1], other[1]) if given[0] == word else other[1]
         found.append(_Verdict(*given, number, start, end))

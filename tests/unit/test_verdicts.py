@@ -131,6 +131,22 @@ def test_a_limit_is_of_what_stands_above_it() -> None:
         assert read_alone(asked, read, reader, lambda: None).kind == word
 
 
+def test_a_unit_is_read_under_its_heading_and_no_heading_alone() -> None:
+    class Recording(_Sure):
+        def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+            seen.extend(passages)
+            return super().read(question, passages)
+
+    seen: list[Passage] = []
+    text = "Loft\n\nNot for hire. The stairs are steep."
+    verdict("Can the loft be hired?", text, "no", title="Rooms", judge=Recording("no", 0.5))
+    read = [one for one in seen if "\n" not in one.text]
+    assert read == [
+        Passage("Rooms > Loft", "Not for hire."),
+        Passage("Rooms > Loft", "The stairs are steep."),
+    ]
+
+
 def test_what_leaves_it_open_keeps_its_chances() -> None:
     rule = "Barges may not carry fowl."
     for attested in (1.0, 0.0):  # 0: a code of the question that stands nowhere
