@@ -2,10 +2,9 @@
 
     python -m benchmarks.fit_signals --data DIR [--reader READER]
 
-Verdicts: of pairs of a question and a quotation (part "fit" of ``questions/verdicts.jsonl.gz``, of
-everyday collections, and of the collections of documents that no reader learned from; of part
-"train" those that rules say something of, which are few elsewhere), how likely the word that is
-likelier is what the quotation says. Cells: of those that are looked up for the questions about the
+Verdicts: of pairs of a question and a quotation, of everyday collections and of the collections of
+documents that no reader learned from, how likely the word that is likelier is what the quotation
+says. Cells: of those that are looked up for the questions about the
 everyday collections of part "fit", how likely they are right. What is printed is cross-validated by
 question; the weights stand in ``memnet.reader.support`` and ``.cells``. READER reads the cells;
 verdicts are those of the shipped network.
@@ -24,10 +23,9 @@ from unittest.mock import patch
 import torch
 
 from benchmarks.documents import holds
-from benchmarks.questions import FOLDER, phrases, quotes
+from benchmarks.questions import phrases, quotes
 from benchmarks.reader_data.answered import right_cells
 from benchmarks.reader_data.documents import collections, everyday_memories
-from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
 from memnet import Engine
 from memnet.attention.arrays import fit_logistic, probability_of, weighted
@@ -50,7 +48,6 @@ from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.rows import Cell, Row
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import VerdictSignals, verdict_signals
-from memnet.text.restated import restates
 
 _FOLDS = 5
 _LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -80,7 +77,7 @@ def main() -> None:
         return
     verdicts: list[_Case] = []
     cells: list[tuple[bool, _Case]] = []
-    pairs = [*_written(), *_documents(options.data)]
+    pairs = [*_documents(options.data)]
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
         pairs += filter(None, map(_everyday, asked))
         cells += _cells(memory, asked)
@@ -93,15 +90,6 @@ def main() -> None:
         without_it = (one.signals._replace(**{without: 0.0}) for one in some)
         cases = [_Case(each, one.right) for each, one in zip(without_it, some, strict=True)]
         _report(f"cells by {name}", cases)
-
-
-def _written() -> Iterator[_Pair]:
-    for one in lines(FOLDER / "verdicts.jsonl.gz"):
-        [passage] = one["passages"]
-        question, title, text = one["question"], passage["title"], passage["text"]
-        by_rules = one["part"] == "train" and restates(question, text, title) is not None
-        if one["part"] == "fit" or by_rules:
-            yield _Pair(question, title, text, "".join(one["answers"]))
 
 
 def _documents(data: Path) -> Iterator[_Pair]:
