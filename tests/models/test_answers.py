@@ -352,7 +352,9 @@ def test_what_is_told_to_hold_no_longer_is_not_answered(memory: Engine) -> None:
 def test_what_was_so_before_answers_a_question_about_the_past(memory: Engine) -> None:
     memory.ingest(Document(id="clara", text="Clara no longer works at Siemens."))
     assert memory.ask("Where does Clara work?").answer is None
-    assert memory.ask("Where did Clara work?").short == "Siemens"
+    short = memory.ask("Where did Clara work?").short
+    assert short is not None
+    assert short.removeprefix("at ") == "Siemens"
 
 
 @pytest.mark.parametrize(

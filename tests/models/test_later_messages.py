@@ -185,7 +185,8 @@ def test_what_mails_quote_counts_where_it_was_written(
     thread: Engine, question: str, short: str, number: int
 ) -> None:
     answer = thread.ask(question)
-    assert answer.short == short
+    assert answer.answer is not None
+    assert short in (answer.short or answer.answer)
     assert answer.quotes[0].source.endswith(f"{number}.eml")
     document = thread.get(answer.quotes[0].source)
     assert document is not None

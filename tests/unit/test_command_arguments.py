@@ -98,7 +98,7 @@ def test_nothing_is_cut_where_output_is_no_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     name = f"{'long/' * 30}a.md"
-    sentence = f"The kettle is {'not here and ' * 30}in the attic."
+    sentence = f"The kettle is {'not here and ' * 19}in the attic."
     path = Path(name)
     path.parent.mkdir(parents=True)
     path.write_text(sentence)
