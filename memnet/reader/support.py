@@ -200,16 +200,14 @@ def _verdict_of(
 
     It is of a slot with a ``name``, is read under a ``title`` and stands after what is ``before``.
     """
+    within = is_within(question, text)
+    if within is not None and _is_about(question, f"{title}\n{text}"):
+        return "no" if within == denies_being_within(question) else "yes", _RESTATED
     reading = Reading((), 0.0, 0.0, 0.0)
     if judge is not None:
         reading = judge.read(question, [Passage(title, text)])
     word, signals = verdict_signals(question, text, name, before, reading)
     probability = probability_of(weighted(_WEIGHTS, signals))
-    within = is_within(question, text)
-    if within is not None and _is_about(
-        question, "\n".join([name, *_headings(before, units(before))[-1:], text])
-    ):
-        return "no" if within == denies_being_within(question) else "yes", _RESTATED
     return word, max(probability, _RESTATED) if signals.restated else probability
 
 
@@ -219,7 +217,7 @@ def _headings(text: str, own: Sequence[Unit]) -> list[str]:
 
 
 def _is_about(question: str, text: str) -> bool:
-    """Whether a text has most of the words of a question for an amount, which "bandsaw" is of."""
+    """Whether a text has half of the words that say of what a question asks for an amount."""
     asked = {one for one in stems(question) - _OF_PERMISSION - _OF_AMOUNTS if one.isalpha()}
     return len(asked & stems(text)) >= _LEAST_ABOUT * len(asked)
 

@@ -189,8 +189,8 @@ _LIMITS = re.compile(
     rf"(?:no|not|n['’]t)(?: be)? (?:{_MORE_THAN}|{_LESS_THAN})|(?:not|n['’]t|never) exceed", re.I
 )
 _MAY = re.compile(
-    r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|legal|enough|too \w{2,10}|forbidden"
-    r"|prohibited|banned|against the rules)\b",
+    r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|all right|fine|legal|enough"
+    r"|too \w{2,10}|forbidden|prohibited|banned|against the rules)\b",
     re.IGNORECASE,
 )
 _ENOUGH = re.compile(r"\benough\b", re.IGNORECASE)
