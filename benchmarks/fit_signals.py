@@ -77,7 +77,7 @@ def main() -> None:
         return
     verdicts: list[_Case] = []
     cells: list[tuple[bool, _Case]] = []
-    pairs = [*_documents(options.data)]
+    pairs = list(_documents(options.data))
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
         pairs += filter(None, map(_everyday, asked))
         cells += _cells(memory, asked)

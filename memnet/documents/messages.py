@@ -510,17 +510,22 @@ class IntroducedMessage:
     turn: int | None = None
 
     @property
+    def first(self) -> int:
+        """Where what is read begins in the text that is stored."""
+        return self.turn or 0
+
+    @property
     def read(self) -> RankedSlot:
         """The message as it is read."""
         slot = self.item.slot
         last = len(slot.text) if self.turn is None else self.last
         after = slot.text[self.place + self.replaced : last]
-        text = f"{slot.text[self.turn or 0 : self.place]}{self.words}{after}"
+        text = f"{slot.text[self.first : self.place]}{self.words}{after}"
         return replace(self.item, slot=replace(slot, text=text))
 
     def stored(self, position: int) -> int:
         """A position of the text that is read in the text that is stored."""
-        position += self.turn or 0
+        position += self.first
         after = position - self.place - len(self.words)
         return self.place + self.replaced + after if after > 0 else min(position, self.place)
 
@@ -537,12 +542,12 @@ class IntroducedMessage:
 
         All else in a sentence that was read with its day is the day, too: it names no other time.
         """
-        added, place = len(self.words), self.place - (self.turn or 0)
+        added, place = len(self.words), self.place - self.first
         end = place + added
         if read.start < end:
             is_told = place <= read.start or place < read.end <= end
         else:
-            is_told = not self.replaced and read.end <= self.last - (self.turn or 0) + added
+            is_told = not self.replaced and read.end <= self.last - self.first + added
         start = place + self.words.index(self.told)
         return read._replace(start=start, end=start + len(self.told)) if is_told else read
 

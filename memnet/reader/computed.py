@@ -13,14 +13,7 @@ from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
-from memnet.reader.values import (
-    HOW_MANY,
-    LIMIT_UNIT,
-    unit_of,
-    value_of,
-    with_unit,
-    written,
-)
+from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
 from memnet.text.english import NUMBER_WORDS, listed, query_terms, word_lists
 from memnet.text.names import has_digit
 

@@ -12,12 +12,7 @@ from memnet.reader.quotes import Quotation, candidate_of
 from memnet.reader.rows import stem, stems
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
-from memnet.reader.values import (
-    UNIT_NAMES,
-    denies_being_within,
-    is_other_quantity,
-    is_within,
-)
+from memnet.reader.values import UNIT_NAMES, denies_being_within, is_other_quantity, is_within
 from memnet.runtime.device import in_background
 from memnet.storage.values import Encode
 from memnet.text.english import LABELLED, NUMBER_WORDS, Unit, units

@@ -188,13 +188,13 @@ _DENIES = re.compile(
 _LIMITS = re.compile(
     rf"(?:no|not|n['’]t)(?: be)? (?:{_MORE_THAN}|{_LESS_THAN})|(?:not|n['’]t|never) exceed", re.I
 )
-_MAY = re.compile(
-    r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|all right|fine|legal|enough"
-    r"|too \w{2,10}|forbidden|prohibited|banned|against the rules)\b",
-    re.IGNORECASE,
-)
 _ENOUGH = re.compile(r"\benough\b", re.IGNORECASE)
 _MAY_NOT = re.compile(r"\b(?:forbidden|prohibited|banned|against the rules|too \w{2,10})\b", re.I)
+_MAY = re.compile(
+    r"\W{0,9}(?:may|can|could)\b|\b(?:allowed|permitted|okay|ok|all right|fine|legal)\b"
+    rf"|{_ENOUGH.pattern}|{_MAY_NOT.pattern}",
+    re.IGNORECASE,
+)
 # A comparison or denial
 _COMPARED = re.compile(
     r"n['’]t\b|\b(?:not|no|or|than|over|under|above|below|least|most|up to|until)\b", re.IGNORECASE

@@ -287,6 +287,21 @@ class LineReader:
         return top - y, x - left, right - left
 
 
+_UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+_TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+
+
+class _Field(NamedTuple):
+    """A field of a form: its box in points, and what it holds."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    value: str
+    checked: bool | None  # None of a field that is not to be ticked
+
+
 def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -> bool:
     """Write what the fields of a form hold behind their labels, and ticks beside theirs.
 
@@ -300,11 +315,9 @@ def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -
         if not annotation:
             continue
         kind, box = raw.FPDFAnnot_GetSubtype(annotation), raw.FS_RECTF()
-        if raw.FPDFAnnot_GetFlags(annotation) & (raw.FPDF_ANNOT_FLAG_HIDDEN | _NO_VIEW):
-            pass
-        elif kind != raw.FPDF_ANNOT_WIDGET:
-            others |= kind in (raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP)
-        elif raw.FPDFAnnot_GetRect(annotation, box):
+        seen = not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN
+        others |= seen and kind in (raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP)
+        if seen and kind == raw.FPDF_ANNOT_WIDGET and raw.FPDFAnnot_GetRect(annotation, box):
             ticked = raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _TICKED
             checked = bool(raw.FPDFAnnot_IsChecked(forms, annotation)) if ticked else None
             value = "" if ticked else _value_of(annotation, forms)
@@ -313,21 +326,6 @@ def fill_in(lines: list[Line], page: pdfium.PdfPage, forms: pdfium.PdfFormEnv) -
     for field in sorted(fields, key=lambda one: (-one.bottom, one.left)):
         _fill_in(lines, field)
     return others
-
-
-_NO_VIEW = 32  # ISO 32000-1, table 165
-_TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
-
-
-class _Field(NamedTuple):
-    """A field of a form: its box in points, and what it holds."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-    value: str
-    checked: bool | None  # None of a field that is not to be ticked
 
 
 def _fill_in(lines: list[Line], field: _Field) -> None:
