@@ -39,7 +39,7 @@ from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, read_linked, reference_in, whole_row
-from memnet.reader.rows import pieces_of
+from memnet.reader.rows import labelled_row, pieces_of
 from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
@@ -545,10 +545,16 @@ def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Predictio
     A cell is one that the last hop attends to, unless it was computed from a whole table, or row
     and column are named without doubt. What was
     read in a row is not what another row, which the table lacks, was asked for; nor does a row
-    answer that is unlikely to with its headers, which the reader of passages may not see.
+    answer that is unlikely to with its headers, unless they stand in it, where the reader saw them.
     """
     if by_cell.abstained:
-        refuted = any(one.overlaps(two) for one in by_cell.quotes for two in read.quotes[:1])
+        headed = bool(by_cell.candidates) and read.promised
+        refuted = any(
+            one.overlaps(two)
+            for one in by_cell.quotes
+            for two in read.quotes[:1]
+            if not (headed and labelled_row(two.text, 0, len(two.text)))
+        )
         return by_cell, read._replace(abstained=True) if refuted else read
     # Without a reader, the last hop attends to all.
     attended = read.attended if not read.abstained else ()

@@ -673,14 +673,18 @@ class _AsksWho:
 
 
 def _of_day(what: str, text: str, sent: date) -> Callable[[int, int], bool]:
-    """Whether a sentence of a message tells of the day on which it was sent.
+    """Whether a sentence of a message tells of the day on which it was sent: "Sold it today".
 
     Otherwise any day is an answer to "when", to the reader.
     """
     clauses, tells = Clauses(text), OF_TELLING.search(what) is not None
-    return lambda start, end: (
-        tells or (clauses.tense_at(start) < 0 and not times_in(text[start:end], sent))
-    )
+
+    def fits(start: int, end: int) -> bool:
+        days = (one.days for one in times_in(text[start:end], sent))
+        other = any((one.first, one.last) != (sent, sent) for one in days)
+        return tells or (clauses.tense_at(start) < 0 and not other)
+
+    return fits
 
 
 def _sentence(

@@ -18,7 +18,7 @@ from memnet.reader.spans import Passage, Reader, answered_by
 from memnet.reader.values import HOW_MANY, NOT_GIVEN, is_other_quantity
 from memnet.text.dates import date_spans
 from memnet.text.english import ASKS_WHO
-from memnet.text.names import has_digit
+from memnet.text.names import has_digit, is_code
 
 CELL_CONFIDENCE = 0.99  # What was right of cells that words alone explain: nothing is surer
 _WHEN = re.compile(r"(?:until |since |from )?when\b", re.IGNORECASE)
@@ -69,7 +69,8 @@ class Asked(NamedTuple):
             return False  # "Paid on" is no answer to what somebody was paid.
         if HOW_MANY.search(self.question):
             return has_digit(text)
-        return not (text[:1].isdigit() and ASKS_WHO.search(self.question))
+        numbered = text[:1].isdigit() or (" " not in text and is_code(text))
+        return not (numbered and ASKS_WHO.search(self.question))
 
 
 class RowSignals(NamedTuple):

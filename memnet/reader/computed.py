@@ -48,7 +48,8 @@ _FOLD = re.compile(
 _MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
 _FROM_OR_TO = frozenset("since before after until till from".split())  # Not in that month alone
 _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
-_PAID = re.compile(r"\bhow much\b.{1,80}\b(?:pay|paid|spend|spent|costs?)\b", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
+_PAID = re.compile(r"\b(?:pay|paid|spend|spent|costs?)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
@@ -59,7 +60,7 @@ _NOT_COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _OPEN_LATE = re.compile(r"\b(?:stays?|is|are) open(?= (?:the )?(?:latest|longer|later)\b)", re.I)
-_FIRST = re.compile(r"\b(?:first|last)(?=\W*$)", re.IGNORECASE)
+_FIRST = re.compile(r"\b(?:first|last)(?=\W*$|[,:]? [^,]{1,60} or )", re.IGNORECASE)
 _IN_TIME = {"first": "earliest", "last": "latest"}
 _CONTRACTED, _WHOLE = re.compile(r"\b(\w{2,5})n['’]t\b"), {"ca": "can", "wo": "will"}
 # "Which jobs have not been paid?"
@@ -311,10 +312,12 @@ class _Computation:
                 general = _of_price(degree.adjective)  # Of a price list without a currency
             sign = fits.get(named.header, general)
             return named._replace(sign=sign * degree.sign) if sign else None
-        if len(fits) != 1:
+        # "Older" is said of a column "Born" before one of days on which something else happened.
+        titled = [one for one in fits if self._sign(degree.adjective, one, titled=True)] or [*fits]
+        if len(titled) != 1:
             return None
-        [(header, sign)] = fits.items()
-        return _Column(header, frozenset(), sign * degree.sign)
+        [header] = titled
+        return _Column(header, frozenset(), fits[header] * degree.sign)
 
     def _orders(self, header: str) -> bool:
         """Whether a column of days puts rows in order, or one of times where there are no days."""
@@ -347,14 +350,16 @@ class _Computation:
         tied = len(columns) > 1 and columns[0][:4] == columns[1][:4]
         return None if not columns or tied else _Column(*columns[0][4:])
 
-    def _sign(self, adjective: str, header: str) -> int:
+    def _sign(self, adjective: str, header: str, titled: bool = False) -> int:
         """Whether an adjective means more (1) or less (-1) of a column; 0 if it is not about it.
 
-        That is by its header, its units, or the kind of its values.
+        That is by its header and, unless only that is asked for (``titled``), its units and the
+        kind of its values.
         """
         values = (self.table.values(header, self.table.counted) or {}).values()
         words = {word for one in values for word in (one.kind, one.unit.casefold())}
-        words = (words - {"year"}) | _words(header)  # which is the unit of days
+        words = words - {"year"} if not titled else set()  # which is the unit of days
+        words |= _words(header)
         found = (
             (adjective in more) - (adjective in less)
             for headers, more, less in _MEASURES
@@ -707,11 +712,12 @@ class _Computation:
             if len(numbers) > 1 and fold is not None and fold["spent"]:
                 numbers = [one for one in numbers if self._sign("expensive", one)]
             column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
-        if column is None and fold is not None and _PAID.search(self.asked.question):
+        if column is None and fold is not None and _HOW_MUCH.search(self.asked.question):
             # Beside hours or pieces a price is that of one.
-            prices = [one for one in table.measured if self._is_number(one)]
-            paid = len(prices) == 1 and self._sign("expensive", prices[0])
-            column = _Column(prices[0], frozenset()) if paid else None
+            amounts = [one for one in table.measured if self._is_number(one)]
+            of_price = _PAID.search(self.asked.question) is not None
+            fits = len(amounts) == 1 and not (of_price and not self._sign("expensive", amounts[0]))
+            column = _Column(amounts[0], frozenset()) if fits else None
         if column is None:
             return None
         header = column.header

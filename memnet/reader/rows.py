@@ -236,9 +236,17 @@ def _goes_on(title: str, row: Row) -> bool:
 
 
 def titles_of(item: RankedSlot) -> frozenset[str]:
-    """Stems of the title of a slot, and of the lines above and below its tables."""
-    lines = item.slot.text.split("\n")
-    captions = (one for one in lines if len(one) <= _MAX_CAPTION and not may_hold_rows(one))
+    """Stems of the title of a slot, and of the lines above and below its tables.
+
+    A sentence below a table may speak of something else.
+    """
+    captions: list[str] = []
+    below = False
+    for line in item.slot.text.split("\n"):
+        rows = may_hold_rows(line)
+        below |= rows
+        if len(line) <= _MAX_CAPTION and not (rows or (below and _SENTENCES.search(line))):
+            captions.append(line)
     return stems("\n".join([item.slot.title, *captions]))
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, groupby, product
+from itertools import chain, groupby, pairwise, product
 from typing import NamedTuple, cast
 
 from memnet.attention.arrays import probability_of, weighted
@@ -213,7 +213,7 @@ def _cell_shown(
         confidence = min(CELL_CONFIDENCE, found.values)
     elif (
         reader is None
-        or (share == 1 and (found.first or found.headed))
+        or (share == 1 and (found.first or found.headed or _is_sole(asked, rows, found)))
         or found.cell not in found.row.cells
     ):
         confidence = _confidence(share, found.named > 0)
@@ -229,6 +229,17 @@ def _cell_shown(
         quotes = (*(one for one in quotes if not one.overlaps(whole)), whole)
     short = with_unit(found.cell.header, candidate.text)[1]
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
+
+
+def _is_sole(asked: Asked, rows: Sequence[Row], found: _Found) -> bool:
+    """Whether a question says the header of a cell, and of all rows a cell of its row alone.
+
+    "On which storey is Studio 2?" is asked of the names of storeys, which stand first.
+    """
+    header = found.cell.named
+    others = [row for row in rows if any(cell.named == header for cell in row.cells)]
+    named = [row for row in others if any(asked.names(cell) for cell in row.cells)]
+    return bool(header) and header <= asked.own and named == [found.row]
 
 
 def _confidence(share: float, named: bool) -> float:
@@ -679,9 +690,10 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         # What matches already is not asked for; of two headers, the one named first is:
         # "Which variety of pears was planted?"
         words = cell.named - cell.value | ({asked.kind} & cell.value)
-        # "How many copies are missing?" is asked of the column "Missing" beside "Copies".
+        # "How many copies are missing?" is asked of the column "Missing" beside "Copies", and "the
+        # water level" of "Level" beside "Water temperature".
         header = [
-            asked.order[one] if one != counted else len(asked.order)
+            asked.order[one] + len(asked.order) * (one in aside)
             for one in words
             if one in asked.order
         ]
@@ -691,6 +703,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
 
     how_many = HOW_MANY.search(asked.question)
     counted = stem((how_many["counted"] or "").casefold()) if how_many else None
+    aside = {counted, *_modifiers(asked, row)}
     # Nothing leads from A to A: a cell with the name of its row above it is not asked for.
     own = row.cells[0].value
     may_be = (one for one in row.cells if not (_names(asked, one) or (own and one.named == own)))
@@ -735,6 +748,15 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     if weight and covered and codes_fit and not _is_of_other_event(asked, cell.header, about):
         return _Found(len(named), weight, row.cells[0] in named, row, cell, with_header > 0)
     return None
+
+
+def _modifiers(asked: Asked, row: Row) -> Iterator[str]:
+    """Stems of headers that a question says before another one's, or before a code of the row."""
+    headers = frozenset[str]().union(*(cell.named for cell in row.cells))
+    codes = frozenset[str]().union(*(cell.value for cell in row.cells)) & asked.codes
+    for one, after in pairwise(stem(word.casefold()) for word in _WORD.findall(asked.question)):
+        if one in headers and (after in codes or (after in headers and one != after)):
+            yield one
 
 
 def _names(asked: Asked, cell: Cell) -> bool:

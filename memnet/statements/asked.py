@@ -68,7 +68,10 @@ _OWNED = re.compile(
     r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)|"
     r"\b(?P<thing>\w+) (?:do|does|did) (?!(?i:I|we|you|he|she|it|they)\b)(?P<other>\w+)"
 )
-_DOES = re.compile(r"(?:where|when|how much|what) (?:do|does) .+ (?P<verb>[a-z]+)\?*$", re.I)
+_DOES = re.compile(
+    r"(?:where|when|how much|what) (?:do|does) .+? (?P<verb>[a-z]+)(?: (?:as|at|for|in|with))?\?*$",
+    re.I,
+)
 _HAS = re.compile(
     r"(?:do|does) (?P<who>\S+(?: (?!still\b)[A-Z]\S*)?) (?:still )?(?:own|have|possess|drive|ride) "
     r"(?P<thing>[^?]+?)(?: (?:now|any ?more|any longer))?\?*$", re.I
@@ -95,6 +98,15 @@ _RELATIVE = re.compile(
     rf"\b({'|'.join(_KIN)})s? of ([^\W\d_]\w*)",
     re.IGNORECASE,
 )
+# Of whom something is asked
+_ASKED_OF = re.compile(
+    r"(?:(?i:where|when|what|how|why|which|whom?)\b[^?]*? )?(?i:do|does|did|is|are|was|were|has|"
+    r"have|had|can|will) (?P<who>[A-Z][\w-]+)\b"
+)
+_OF_ALL = re.compile(r"[A-Z]\w+ (?:are|were|do|have|must|may|can|cannot|should|need)\b")
+_OWNERS = frozenset("my our your his her its their i we you he she it they this that".split())
+_NAME = re.compile(r"\b[A-Z][\w-]+")
+_STEPS = 2  # From somebody to whom he is told of together with
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
@@ -122,7 +134,7 @@ def without_others(
             own = [one for one in kept if stems_of(one.subject) <= asked]
             by |= {one.id for one in own if columns_of(one).relation.ends}
             kept = [one for one in kept if not _denies(one, asked, one.id in by)]
-    kept = _of_closest(question, kept, encode)
+    kept = _of_closest(question, _of_named(question, kept), encode)
     if _BEFORE.search(question):
         kept = _ended(question, kept, moment)
     if times_in(question, local_time(moment).date()):
@@ -131,6 +143,40 @@ def without_others(
     if not any(codes and codes <= codes_of(one.subject) for one in kept):
         return kept
     return [one for one in kept if not (other := codes_of(one.subject)) or other & codes]
+
+
+def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
+    """The statements without those about somebody whom nothing told joins with who is asked about.
+
+    Where Annika lived is not where Ann lives, if something is told of Annika; where her brother
+    lives may be where Felix does, who is told to be her brother, and not where she moved.
+    """
+    asked = _ASKED_OF.match(question.strip())
+    names = {*normalise(asked["who"]).split()} if asked else set[str]()
+    said = [{*normalise(f"{one.subject} {one.text}").split()} for one in told]
+    people = [_people_in(one) for one in told]
+    if not any(names & own for own in people):
+        return [*told]
+    every = set[str]().union(*people)
+    joined = names & every
+    for _ in range(_STEPS):
+        joined |= set[str]().union(*(words & every for words in said if words & joined))
+    kept = [
+        one
+        for one, own, words in zip(told, people, said, strict=True)
+        if one.speaker is not None or not own or words & joined
+    ]
+    of_kin = [one for one in kept if is_of_other_kin(question, f"{one.subject}: {one.text}")]
+    other = any(_RELATIVE.search(one.text) for one in kept if one not in of_kin)
+    return [one for one in kept if one not in of_kin] if other else kept
+
+
+def _people_in(one: Told) -> set[str]:
+    """The names in a subject, but for what is said of all: "Dogs must be on leads"."""
+    if _OF_ALL.match(one.text):
+        return set()
+    names = (normalise(word) for word in _NAME.findall(one.subject))
+    return {name for name in names if name not in ARTICLES and name not in _OWNERS}
 
 
 def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Told]:
