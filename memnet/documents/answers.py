@@ -13,6 +13,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
+    answer_to_quoted,
     as_first_sent,
     as_stored,
     day_sent,
@@ -46,8 +47,9 @@ from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
+from memnet.text.dates import date_spans
 from memnet.text.english import is_foreign, units
-from memnet.text.names import normalise, stems
+from memnet.text.names import has_digit, normalise, stems
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
 
@@ -406,6 +408,12 @@ class TextAnswers:
             if later:
                 own = [item for item in later if item.slot.id in places][:_MOST_LATER]
                 prediction = _by_later(text, prediction, own, later, look_at)
+            elif (reply := answer_to_quoted(prediction)) is not None:
+
+                def look_at_reply(some: Sequence[RankedSlot]) -> Prediction:
+                    return self._read(question, (some, (), ()), (), (), retrieval)
+
+                prediction = _by_later(text, prediction, [reply], [reply], look_at_reply)
         return prediction
 
 
@@ -449,12 +457,15 @@ def _by_later(
     Where any of the ``later`` ones says that something has changed that the question or the answer
     is about, without an answer of its own, both are shown, and neither as the answer.
     """
+    silent = set[int]()  # Of which the reader sees no answer
     for item in found:
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
         other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
         if other and new.promised and not new.abstained:
             return new
+        if new.short is None:
+            silent.add(item.slot.id)
     said = _words_of(" ".join(one.text for one in read.quotes))
     asked = _words_of(question) & said
     about = asked | (_words_of(read.short or "") & said)
@@ -462,6 +473,8 @@ def _by_later(
     for item in later:
         for unit in units(item.slot.text):
             text = item.slot.text[unit.start : unit.end]
+            if item.slot.id in silent and has_digit(text) and not any(date_spans(text)):
+                continue  # An amount of something else: "the rent is now 2,150" of how big it is
             words = _words_of(text)
             all_asked = bool(asked) and asked <= words and _NOW.search(text) is not None
             if all_asked or (_CHANGES.search(text) and not about.isdisjoint(words)):

@@ -196,6 +196,23 @@ def _is_quoted(place: tuple[int, str]) -> bool:
     return place[1].startswith("quoted")
 
 
+def _in_quoted(quotation: Quotation) -> bool:
+    """Whether a piece of a mail stands in what that quotes."""
+    places = reversed(quotation.item.slot.places)
+    return _is_quoted(next((one for one in places if one[0] <= quotation.start), (0, "")))
+
+
+def answer_to_quoted(read: Prediction) -> RankedSlot | None:
+    """What a mail says to what it quotes, if a prediction is by that; else None."""
+    own = read.quotes[0] if read.quotes else None
+    if own is None or not _in_quoted(own):
+        return None
+    slot = own.item.slot
+    text = slot.text[: _own_end(slot)].rstrip()
+    cut = replace(slot, text=text, end=slot.start + len(text))
+    return replace(own.item, slot=cut) if text else None
+
+
 def _own_end(slot: Slot) -> int:
     """Where what a mail quotes at its end begins; 0 where it only quotes."""
     end = len(slot.text)
@@ -216,8 +233,7 @@ def as_first_sent(question: Question, read: Prediction) -> Prediction:
     sent = 0.0 if own is None else _time_of_mail(own.item.slot)
     if own is None or not sent:
         return read
-    place = next((one for one in reversed(own.item.slot.places) if one[0] <= own.start), (0, ""))
-    if not _is_quoted(place):
+    if not _in_quoted(own):
         return read
     earlier = [
         (time, slot, start)

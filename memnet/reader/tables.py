@@ -253,6 +253,11 @@ def _confidence(share: float, named: bool) -> float:
 
 def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
+    # What is before a code says of which kind it is, and needs to stand nowhere: "parcel 00340434"
+    words = _WORD.findall(asked.question)
+    classes = frozenset(
+        stem(one.casefold()) for one, code in pairwise(words) if code.isalnum() and is_code(code)
+    )
     found: list[tuple[bool, bool, str, Row, Cell]] = []
     named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
     states = {
@@ -265,7 +270,7 @@ def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
             continue
         same = held.value == value
         known = value.union(stems(header or "-"), *(cell.named | cell.value for cell in by))
-        known |= stems(row.item.slot.title) | _ASKING
+        known |= stems(row.item.slot.title) | _ASKING | classes
         if asked.own <= known and (same or held.value.isdisjoint(value)):
             found.append((same, by[0] is row.cells[0], by[0].text, row, held))
     ticked = list(_ticked(asked, named))

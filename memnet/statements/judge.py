@@ -26,6 +26,7 @@ from memnet.statements.things import (
     about_other_things,
     on_other_days,
     parts_with,
+    prefers_instead,
     stems_of,
 )
 from memnet.statements.times import dated_passage, overlap
@@ -262,6 +263,9 @@ class LearnedJudge:
             if not undecided[index]:
                 continue  # the rules see less, but are right more often
             if not same_subject[index] and _happened_apart(new, earlier[index]):
+                continue
+            if same_subject[index] and prefers_instead(new, earlier[index]):
+                labels[index] = np.eye(len(Label), dtype=np.float32)[Label.SUPERSEDE]
                 continue
             if about_other_things(new, earlier[index]):
                 continue

@@ -34,6 +34,7 @@ _ANEW = re.compile(
     r"\b(?:now|from now on|moved|postponed|rescheduled|changed|instead|no longer|cancell?ed)\b",
     re.IGNORECASE,
 )
+_PREFERS = re.compile(r"\b(?:prefers?|likes? best|would rather have|favou?rs)\b", re.IGNORECASE)
 # Days of each week on which something is so; "sings on Mondays at 7" says when it is.
 EACH_WEEK = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
@@ -87,6 +88,16 @@ def denies_another(new: Told, earlier: Told) -> bool:
         stems_of(DENIED.sub(" ", one.text)) - stems_of(one.subject) for one in (new, earlier)
     )
     return bool(denied & said and denied - said and said - denied)
+
+
+def prefers_instead(new: Told, earlier: Told) -> bool:
+    """Whether two statements say what somebody prefers of one kind: window and aisle seats."""
+    found = [_PREFERS.search(one.text) for one in (new, earlier)]
+    denied = any(DENIED.search(one.text) for one in (new, earlier))
+    if denied or _words(new.subject) != _words(earlier.subject) or not all(found):
+        return False
+    own, other = (stems_of(match.string[match.end() :]) for match in found if match)
+    return bool(own & other) and own != other
 
 
 def on_other_days(new: Told, earlier: Told) -> bool:
