@@ -457,15 +457,13 @@ def _by_later(
     Where any of the ``later`` ones says that something has changed that the question or the answer
     is about, without an answer of its own, both are shown, and neither as the answer.
     """
-    silent = set[int]()  # Of which the reader sees no answer
     for item in found:
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
         other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
         if other and new.promised and not new.abstained:
             return new
-        if new.short is None:
-            silent.add(item.slot.id)
+    no_answer = {item.slot.id for item in found}
     said = _words_of(" ".join(one.text for one in read.quotes))
     asked = _words_of(question) & said
     about = asked | (_words_of(read.short or "") & said)
@@ -473,7 +471,7 @@ def _by_later(
     for item in later:
         for unit in units(item.slot.text):
             text = item.slot.text[unit.start : unit.end]
-            if item.slot.id in silent and has_digit(text) and not any(date_spans(text)):
+            if item.slot.id in no_answer and has_digit(text) and not any(date_spans(text)):
                 continue  # An amount of something else: "the rent is now 2,150" of how big it is
             words = _words_of(text)
             all_asked = bool(asked) and asked <= words and _NOW.search(text) is not None

@@ -674,7 +674,7 @@ def _asked(question: str, terms: Mapping[str, float]) -> Asked:
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if ASKS_WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
-        meant += [stem(f"{word.removesuffix('e')}er") for word in words if word.isalpha()]
+        meant += [_doer(word) for word in words if word.isalpha()]
         meant += ["name"]  # "Who owns it?" is asked of a column "Owner" beside the name of the dog
     order = {word: place for place, word in enumerate(dict.fromkeys([*words, *meant]))}
     own = frozenset(words)
@@ -746,6 +746,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
     said = values | cell.named | titles | ({asked.kind} & cell.value)
     about = said.union(*(other.named for other in others))
+    about |= {one for one in asked.own if _doer(one) in about}  # "Who holds it?" of "Holder"
     needed = asked.weight(frozenset(asked.weights) - (_ASKING - about))
     covered = asked.weight(about) >= _MIN_COVERED * needed
     # "The price in 2024" is not that of a row which has another column for 2024.
@@ -762,6 +763,11 @@ def _modifiers(asked: Asked, row: Row) -> Iterator[str]:
     for one, after in pairwise(stem(word.casefold()) for word in _WORD.findall(asked.question)):
         if one in headers and (after in codes or (after in headers and one != after)):
             yield one
+
+
+def _doer(verb: str) -> str:
+    """The stem of whoever does something: of "holder" for "hold"."""
+    return stem(f"{verb.removesuffix('e')}er")
 
 
 def _names(asked: Asked, cell: Cell) -> bool:

@@ -107,6 +107,7 @@ _OF_ALL = re.compile(r"[A-Z]\w+ (?:are|were|do|have|must|may|can|cannot|should|n
 _OWNERS = frozenset("my our your his her its their i we you he she it they this that".split())
 _NAME = re.compile(r"\b[A-Z][\w-]+")
 _STEPS = 2  # From somebody to whom he is told of together with
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
@@ -307,8 +308,11 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
             return _of_none(reading)
     first = reading.pieces[0]
     best = told[first.statement]
-    asked, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
-    wanted = relation_of(f"{asked['verb']}s at y", "").aspects if asked else frozenset[str]()
+    value = stems_of(best.text[first.start : first.end])
+    if value and value <= stems_of(question) and not _CHOICE.search(question):
+        return _of_none(reading)  # "Where did she live before Rome?" is not answered by "Rome".
+    does, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
+    wanted = relation_of(f"{does['verb']}s at y", "").aspects if does else frozenset[str]()
     # Where she works is not where she lives, which may be where she is.
     of_other = wanted and said - {"whereabouts"} and wanted.isdisjoint(said)
     if of_other or is_of_other_kin(question, f"{best.subject}: {best.text}"):

@@ -124,6 +124,8 @@ def test_what_a_later_version_replaces_gives_no_verdict(tmp_path: Path) -> None:
     [
         ("I posted the plans this morning.", "When did Gwen post the plans?", "5 March 2025"),
         ("The roofer came yesterday.", "When did the roofer come?", "4 March 2025"),
+        ("We repaired the gutter today.", "When was the gutter repaired?", "5 March 2025"),
+        ("I booked the crane, the big one.", "When did Gwen book the crane?", "5 March 2025"),
         ("The roofer came on 1 March.", "When did the roofer come?", "1 March"),
         ("The scaffold is taken down in ten days.", "When is the scaffold taken down?",
          "15 March 2025"),
@@ -140,6 +142,27 @@ def test_a_mail_tells_of_days_as_of_its_own(
     (tmp_path / "roof.eml").write_bytes(bytes(mail))
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(tmp_path / "roof.eml")
+        assert engine.ask(question).short == short
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [("When is the hearing?", "9 May"), ("How large is the barn?", "140 square metres")],
+)
+def test_a_mail_counts_before_what_it_quotes(tmp_path: Path, question: str, short: str) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
+    mail["Subject"], mail["Message-ID"] = "RE: Hearing", "<hearing@ex>"
+    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
+    mail.set_content(
+        "The judge is ill. The hearing is postponed to 9 May. The rent of the barn is 80 euros "
+        "now.\n\nGwen\n\n-----Original Message-----\nFrom: Ivo Stam\nSent: Monday, 3 March "
+        "2025 08:10\nTo: Gwen Parr\nSubject: Hearing\n\nThe hearing is on 2 May. The barn "
+        "measures 140 square metres.\nIvo\n"
+    )
+    (tmp_path / "hearing.eml").write_bytes(bytes(mail))
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(tmp_path / "hearing.eml")
         assert engine.ask(question).short == short
 
 

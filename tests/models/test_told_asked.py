@@ -36,6 +36,31 @@ def test_a_statement_answers_what_is_asked(
     assert memory.ask(question).short == short
 
 
+_TOLD = [
+    "Nell lives in Ely.", "Nell's brother Odo lives in Ripon.", "Nellie lives in Wells.",
+    "Odo now works as a roofer.", "Piet broke his arm last Friday.", "Una sings at the abbey.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Where did Nellie live before Wells?", None),
+        ("What does Nellie work as?", None),
+        ("Where does Nell's brother live?", "Ripon"),
+        ("Where does Nellie live?", "Wells"),
+        ("What does Odo work as?", "a roofer"),
+        ("When did Una break her arm?", None),
+    ],
+)
+def test_what_is_told_of_somebody_else_answers_nothing(
+    memory: Engine, question: str, short: str | None
+) -> None:
+    for text in _TOLD:
+        memory.tell(text)
+    assert memory.ask(question).short == short
+
+
 def test_what_ends_something_is_quoted(memory: Engine) -> None:
     memory.tell("Runa takes fencing lessons on Fridays.", at="2025-05-08")
     memory.tell("Runa no longer takes fencing lessons.", at="2025-06-08")

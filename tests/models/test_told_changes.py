@@ -55,6 +55,8 @@ def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, s
         (["Nell speaks Finnish.", "Nell doesn't eat eel."], "What does Nell eat?", None),
         (["Nell doesn't eat eel."], "What does Nell not eat?", "eel"),
         (["Nell no longer drinks rum, only cider."], "What does Nell drink now?", "cider"),
+        (["Nell prefers the upper bunk on ships.", "Nell prefers the lower bunk on ships now."],
+         "Which bunk does Nell prefer?", "the lower bunk"),
     ],
 )  # fmt: skip
 def test_the_last_of_the_same_holds(

@@ -39,6 +39,8 @@ from memnet.reader.values import with_borders
         ("Sail: jib; Price: £ 60", "£ 60", "£ 60"),
         ("Monday | 8 to 9 | Ann", "8 to 9 | Ann", "8 to 9"),
         ("The undertow is strong", "tow", "undertow"),
+        ("it is on 16 May\n11:40 <ida> fine", "16 May\n11:40", "16 May"),
+        ("it is on 16 May\n[3.5.24, 11:40] Ida: fine", "16 May\n[3.5.24", "16 May"),
         ("—", "—", "—"),
         ("It leaves from Quay A.", "Quay A", "Quay A"),
         ("Deposit – 40 euros", "40 euros", "40 euros"),

@@ -121,6 +121,14 @@ _TABLES["Parts"] = """Code | Description | In stock | Shelf
 40517731 | Anchor | 3 | A1
 40517713 | Buoy | 9 | B2
 40517741 | Cleat | 6 | A3"""
+_TABLES["Goats"] = """Goat | Born | Arrived | Milk (l)
+Alma | 2016 | 2021-04-02 | 2.1
+Brida | 2019 | 2019-11-20 | 3.4
+Cilla | 2014 | 2022-06-09 | 1.2"""
+_TABLES["Gifts"] = """Giver | Value (€) | For
+Baker Holm | 300.00 | organ
+Ms Reng | 45.50 | choir
+Baker Holm | 120.00 | choir"""
 _TABLES["Halls"] = """Hall | Opens | Closes
 Mill | 9:00 | 17:00
 Barn | 10:30 | 16:00
@@ -300,6 +308,11 @@ _ANSWERS = [
     ("Flock", "How many sheep are there?", None),
     ("Members", "How many members joined in 2023?", "2"),
     ("Ferries", "Which ferry was built last?", "Hebe"),
+    ("Goats", "Which goat is the oldest?", "Cilla"),  # by its birth, not by when it was bought
+    ("Goats", "Is Alma younger than Brida?", "no"),
+    ("Goats", "Which goat arrived first, Alma or Cilla?", "Alma"),
+    ("Gifts", "How much was given for the choir altogether?", "165.50 €"),
+    ("Gifts", "How much did Baker Holm give in total?", "420.00 €"),
 ]  # fmt: skip
 
 
@@ -408,6 +421,13 @@ def test_a_column_shows_what_stands_before_decimals(texts: list[str], point: str
 def test_a_name_of_two_rows_that_differ_gets_no_verdict() -> None:
     assert _read("Did Cafe Lind pay?", _in_lines("Orders", _TABLES["Orders"])).short is None
     assert _read("Did Mrs Amsel pay?", _in_lines("Orders", _TABLES["Orders"])).short == "yes"
+
+
+def test_a_sentence_below_a_table_does_not_say_what_its_rows_are() -> None:
+    below = "The kilns are in the other yard."
+    [item] = ranked({"Goats": f"All goats of the farm.\n\n{_TABLES['Goats']}\n\n{below}"})
+    assert _read("Which kiln is the oldest?", [item]).short is None
+    assert _read("Which goat of the farm is the oldest?", [item]).short == "Cilla"
 
 
 def test_tables_of_two_sections_are_two() -> None:

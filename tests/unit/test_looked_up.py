@@ -3,7 +3,7 @@
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.documents.question import FetchedSlots, looked_up, mended
+from memnet.documents.question import FetchedSlots, grouped, looked_up, mended
 from memnet.storage import EVERYWHERE
 
 
@@ -62,6 +62,25 @@ def test_slips_but_in_names_are_mended_for_what_reads(
 ) -> None:
     with filled.store.reading():
         assert mended(question, FetchedSlots(filled.store)) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Whose is NL91ABNA0417164300?", "Whose is NL91 ABNA 0417 1643 00?"),
+        ("Whose is NL91 ABNA 0417 1643 00?", "Whose is NL91 ABNA 0417 1643 00?"),
+        ("Whose is NL91ABNA0417164311?", "Whose is NL91ABNA0417164311?"),
+        ("Whose is 0317 555 0199?", "Whose is 03175550199?"),
+        ("What was built in 2016 2017 2018?", "What was built in 2016 2017 2018?"),
+    ],
+)
+def test_a_long_code_is_written_as_in_the_memory(
+    toy_engine: Engine, question: str, expected: str
+) -> None:
+    toy_engine.ingest(Document(id="a", text="Ida Moe has NL91 ABNA 0417 1643 00."))
+    toy_engine.ingest(Document(id="b", text="Bo Lund has 03175550199 and NL91 ABNA 0417 1634 00."))
+    with toy_engine.store.reading():
+        assert grouped(question, FetchedSlots(toy_engine.store)) == expected
 
 
 def test_a_slip_with_the_stem_of_a_word_is_one(toy_engine: Engine) -> None:

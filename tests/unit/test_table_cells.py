@@ -394,6 +394,14 @@ def test_what_names_row_and_column_in_full_needs_no_network() -> None:
     assert (found.short, found.confidence) == ("Ann Orre", CELL_CONFIDENCE)
 
 
+def test_a_name_that_one_row_has_alone_is_that_of_the_row() -> None:
+    table = {"Rooms": "Floor | Room | Seats\nGround floor | Elm | 8\nUpper floor | Larch | 14"}
+    found = _read("On which floor is the Larch?", table, _Finding(""))
+    assert found.short == "Upper floor"
+    assert found.confidence is not None
+    assert found.confidence > 0.9
+
+
 def test_a_year_is_not_who_built_something() -> None:
     assert (
         _read("Who built the North Mill?", {"Mills": _MILLS.replace("Ann Orre", "-")}).candidates
@@ -711,6 +719,16 @@ _SECTIONS = {
          "What did we get paid?", None),
         ({"Boats": "Lesson | Net needed\nKnots | yes\nRowing | no"},
          "Is a net allowed in Knots?", None),
+        # Of two words of headers that follow each other the last one says what is asked.
+        ({"Ponds": "Pond | Water temperature | Depth\nLinn | 9 °C | 4 m\nTarn | 7 °C | 6 m"},
+         "What is the water depth of the Tarn?", "6 m"),
+        # What stands before a code is of which kind that is.
+        ({"Stock": "No. | Article | Price\n70311 | hinge | 2.40\n70313 | latch | 3.10"},
+         "What does article 70313 cost?", "3.10"),
+        ({"Keys": "Key no. | Door | Holder\nK-11 | Attic | Ulla Reng\nK-12 | Forge | Tor Lind"},
+         "Who holds the key to the forge?", "Tor Lind"),
+        ({"Parcels": "No. | To | Status\nPX-90417 | Holm | waiting\nPX-90471 | Reng | delivered"},
+         "Has parcel PX-90417 been delivered?", "no"),
     ],
 )  # fmt: skip
 def test_what_is_said_beside_it_is_not_asked(
