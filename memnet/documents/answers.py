@@ -1,7 +1,6 @@
 """Answers about documents and facts: plan the question, hop, read, answer."""
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
@@ -25,7 +24,7 @@ from memnet.documents.messages import (
 )
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import in_full, list_all, requested
-from memnet.documents.versions import weigh_versions
+from memnet.documents.versions import as_changed, as_moved, by_later, weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import (
     Prediction,
@@ -47,9 +46,8 @@ from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
-from memnet.text.dates import date_spans
-from memnet.text.english import is_foreign, units
-from memnet.text.names import has_digit, normalise, stems
+from memnet.text.english import is_foreign
+from memnet.text.names import normalise
 from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Cell, Evidence, Quote, Word
 
@@ -67,17 +65,7 @@ _LEAST, _UNLIKE = 0.002, 0.3
 # manuals was answered from such a one. With 0.05 a sixth of the reading is saved in place of a
 # twelfth, and 154 of 250 answers of ``benchmarks.reliability`` are right in place of 156.
 _LEAST_READ = 0.02
-_MOST_LATER = 3  # Messages of the same conversation that are asked for another answer
 # In a message: what was said before no longer holds.
-_CHANGES = re.compile(
-    r"\b(?:instead(?! of)|change of plans?|chang(?:ed|ing)|postponed|rescheduled|sold|put off|"
-    r"mov(?:e|ed|ing) (?:it |the (?:\w{1,20} ){1,3})?(?:to|by|until)|brought forward|pushed back|"
-    r"new (?:date|day|time|place|venue|room|price|number)|call(?:ed)? off|cancel(?:l?ed)?|"
-    r"correction|replaces?|no longer|any ?more|gave away|in (?:his|her|its|their) place)\b",
-    re.IGNORECASE,
-)
-_NOW = re.compile(r"\bnow\b", re.IGNORECASE)  # Less sure: of all that is asked about
-_SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _PROBABILITY = attrgetter("probability")  # Of proposals, of which the likeliest answers
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
 _SURE_CELL = 0.95  # Confidence of a cell that counts whatever the reader attends to
@@ -385,7 +373,7 @@ class TextAnswers:
                 prediction = read_alone(asked, prediction, reader, verdicts)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
-            prediction = as_first_sent(question, as_stored(prediction, dated))
+            prediction = as_moved(text, as_first_sent(question, as_stored(prediction, dated)))
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
                 prediction = Prediction()
@@ -401,19 +389,24 @@ class TextAnswers:
             old = {item.slot.id for item in others}
             if any(one.item.slot.id in old for one in prediction.quotes):
                 prediction = prediction._replace(promised=False)  # It held once.
-        for versions in undecided:
-            prediction = _with_other_version(prediction, versions, look_at)
         if prediction.quotes and not prediction.abstained:
-            later = later_messages(question, prediction.quotes[0].item.slot, read)
+            own = prediction.quotes[0].item.slot
+            later = later_messages(question, own, read)
             if later:
-                own = [item for item in later if item.slot.id in places][:_MOST_LATER]
-                prediction = _by_later(text, prediction, own, later, look_at)
+                known = [item for item in later if item.slot.id in places]
+                prediction = by_later(text, prediction, known, later, look_at)
             elif (reply := answer_to_quoted(prediction)) is not None:
 
                 def look_at_reply(some: Sequence[RankedSlot]) -> Prediction:
                     return self._read(question, (some, (), ()), (), (), retrieval)
 
-                prediction = _by_later(text, prediction, [reply], [reply], look_at_reply)
+                prediction = by_later(text, prediction, [reply], [reply], look_at_reply)
+            if own is prediction.quotes[0].item.slot and settings.rules:
+                items = [item for item in read if item not in later]
+                prediction = as_changed(question, prediction, items, look_at)
+            if own is prediction.quotes[0].item.slot:
+                for versions in undecided:
+                    prediction = _with_other_version(prediction, versions, look_at)
         return prediction
 
 
@@ -443,52 +436,6 @@ def _with_other_version(
             support = (*read.support[:1], *other.support[:1])
             return read._replace(quotes=both, support=support, promised=False)
     return read
-
-
-def _by_later(
-    question: str,
-    read: Prediction,
-    found: Sequence[RankedSlot],
-    later: Sequence[RankedSlot],
-    look_at: Callable[[Sequence[RankedSlot]], Prediction],
-) -> Prediction:
-    """A prediction by one of the messages that were sent later, if one that was ``found`` answers.
-
-    Where any of the ``later`` ones says that something has changed that the question or the answer
-    is about, without an answer of its own, both are shown, and neither as the answer.
-    """
-    for item in found:
-        new = look_at([item])
-        other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
-        other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
-        if other and new.promised and not new.abstained:
-            return new
-    no_answer = {item.slot.id for item in found}
-    said = _words_of(" ".join(one.text for one in read.quotes))
-    asked = _words_of(question) & said
-    about = asked | (_words_of(read.short or "") & said)
-    changed: list[tuple[int, Quotation]] = []
-    for item in later:
-        for unit in units(item.slot.text):
-            text = item.slot.text[unit.start : unit.end]
-            if item.slot.id in no_answer and has_digit(text) and not any(date_spans(text)):
-                continue  # An amount of something else: "the rent is now 2,150" of how big it is
-            words = _words_of(text)
-            all_asked = bool(asked) and asked <= words and _NOW.search(text) is not None
-            if all_asked or (_CHANGES.search(text) and not about.isdisjoint(words)):
-                one = Quotation(item, unit.start, unit.end, 0.0)
-                changed.append((len(words & said), one))
-    if not changed:
-        return read
-    _, most = max(changed, key=lambda one: one[0])
-    support = (*read.support, most.item)
-    return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
-
-
-def _words_of(text: str) -> set[str]:
-    """Stems of what is said in a message, without its speaker, numbers and short words."""
-    found = stems(_SPEAKER.sub("", text))
-    return {one for one in found if len(one) > 2 and not any(map(str.isdigit, one))}
 
 
 def _in_pieces(quotation: Quotation, answer: Candidate | None) -> Iterator[Quote]:

@@ -15,6 +15,7 @@ from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import MAIL_HEAD, Quotation
+from memnet.reader.rows import stem
 from memnet.reader.spans import Reading, Span
 from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.dates import MONTH_NAMES, WrittenDay, day_name, days_in, local_time
@@ -693,12 +694,16 @@ def _of_day(what: str, text: str, sent: date) -> Callable[[int, int], bool]:
 
     Otherwise any day is an answer to "when", to the reader.
     """
-    clauses, tells = Clauses(text), OF_TELLING.search(what) is not None
+    clauses, telling = Clauses(text), OF_TELLING.search(what)
+    verb = stem(telling[0].casefold()) if telling else ""
 
     def fits(start: int, end: int) -> bool:
-        days = (one.days for one in times_in(text[start:end], sent))
+        said = text[start:end]
+        if verb and verb not in map(stem, query_terms(said)):  # not "I sent it yesterday"
+            return True
+        days = (one.days for one in times_in(said, sent))
         other = any((one.first, one.last) != (sent, sent) for one in days)
-        return tells or (clauses.tense_at(start) < 0 and not other)
+        return clauses.tense_at(start) < 0 and not other
 
     return fits
 

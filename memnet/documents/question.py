@@ -52,6 +52,7 @@ _MAX_INITIALS = 6  # Words of what is abbreviated
 ASKS_MEANING = re.compile(
     r"(?:(?:please )?(?:can you )?(?:tell|explain to) me )?what (?:does|do|is|['’]s) "
     r"(?:the )?(?:(?:abbreviation|acronym|letters?) )?[\"“]?(?P<short>[^\W_]{2,8})[\"”]? "
+    r"(?:(?:in|on|at|of) (?:the|our|your|this|that|my) [\w ]{1,40}? )?"
     r"(?:mean|stand for|short for)\b",
     re.IGNORECASE,
 )

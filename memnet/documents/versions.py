@@ -1,18 +1,22 @@
-"""Versions of one document: which of them holds at the time that a question asks about."""
+"""What holds at the time of a question: versions of a document, and what was said later."""
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
+from memnet.documents.messages import day_sent
 from memnet.documents.question import Question
-from memnet.reader.passages import RankedSlot
-from memnet.text.dates import MONTH, day_name, days_in, local_time, month_of
-from memnet.text.english import ASKS_EARLIER
-from memnet.text.names import normalise, stems
+from memnet.reader.answers import Prediction
+from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.quotes import Quotation
+from memnet.reader.values import unit_of, value_of
+from memnet.text.dates import MONTH, date_spans, day_name, days_in, local_time, month_of
+from memnet.text.english import ASKS_EARLIER, Clauses, units
+from memnet.text.names import has_digit, normalise, stems
 from memnet.text.relative import times_in
 
 # Share of the words of the shorter of two passages that the other one holds, from which they are of
@@ -57,6 +61,31 @@ _REPLACES = re.compile(
     r"\b(?:replaces?|supersedes?)\b[^.\n]{0,120}(?:\n[^.\n]{1,120})?", re.IGNORECASE
 )
 _BEFORE = re.compile(r"\b(?:before|until|till|up to|prior to) \Z", re.IGNORECASE)
+# What says that something is otherwise than it was
+_CHANGES = re.compile(
+    r"\b(?:instead(?! of)|change of plans?|chang(?:ed|ing)|postponed|rescheduled|sold|put off|"
+    r"mov(?:e|ed|ing) (?:it |the (?:\w{1,20} ){1,3})?(?:to|by|until)|brought forward|pushed back|"
+    r"new (?:date|day|time|place|venue|room|price|number)|call(?:ed)? off|cancel(?:l?ed)?|"
+    r"correction|replaces?|no longer|any ?more|gave away|in (?:his|her|its|their) place)\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(r"\bnow\b", re.IGNORECASE)  # Less sure: of all that is asked about
+# The same with what is so now
+_CHANGED_TO = re.compile(
+    rf"{_CHANGES.pattern}|\b(?:now|instead of|from now on|moves to|takes over|after all|"
+    r"(?:the|my|our|a) new|(?:starting|as of) (?:today|now|tomorrow|next \w+))\b",
+    re.IGNORECASE,
+)
+_MOVED_TO = re.compile(
+    r"\b(?:postponed|moved|moves|put off|rescheduled|brought forward|pushed back|changed|shifted)\b"
+    r"[^.;!?]{0,30}?\b(?:to|until|till)\s{1,3}(?:the )?(?:[A-Z][a-z]{2,5}day,? )?",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
+_MOST_LATER = 3  # Passages that are asked for another answer
+_MIN_ASKED = 2  # Words of a question that another file has, too
+_BEFORE_IT = 120  # Characters before a sentence that may say what "it" is, and that it has changed
+_OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
 
@@ -267,3 +296,146 @@ def _in_order(versions: Sequence[_Version]) -> list[_Version] | None:
 
     ordered = sorted(versions, key=key)
     return None if key(ordered[-1]) == key(ordered[-2]) else ordered
+
+
+def by_later(
+    question: str,
+    read: Prediction,
+    found: Sequence[RankedSlot],
+    later: Sequence[RankedSlot],
+    look_at: Callable[[Sequence[RankedSlot]], Prediction],
+) -> Prediction:
+    """A prediction by one of the messages that were sent later, if one that was ``found`` answers.
+
+    Where any of the ``later`` ones says that something has changed that the question or the answer
+    is about, without an answer of its own, both are shown, and neither as the answer.
+    """
+    said = _words_of(" ".join(one.text for one in read.quotes))
+    asked = _words_of(question) & said
+    for item in found[:_MOST_LATER]:
+        new = look_at([item])
+        other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
+        other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
+        if other and new.promised and not new.abstained:
+            return new
+        if other and _changes(asked, read, new):
+            return _changed_to(read, new)
+    no_answer = {item.slot.id for item in found[:_MOST_LATER]}
+    about = asked | (_words_of(read.short or "") & said)
+    changed: list[tuple[int, Quotation]] = []
+    for item in later:
+        for unit in units(item.slot.text):
+            text = item.slot.text[unit.start : unit.end]
+            if item.slot.id in no_answer and has_digit(text) and not any(date_spans(text)):
+                continue  # An amount of something else: "the rent is now 2,150" of how big it is
+            words = _words_of(text)
+            all_asked = bool(asked) and asked <= words and _NOW.search(text) is not None
+            if all_asked or (_CHANGES.search(text) and not about.isdisjoint(words)):
+                one = Quotation(item, unit.start, unit.end, 0.0)
+                changed.append((len(words & said), one))
+    if not changed:
+        return read
+    _, most = max(changed, key=lambda one: one[0])
+    support = (*read.support, most.item)
+    return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
+
+
+def as_changed(
+    question: Question,
+    read: Prediction,
+    items: Sequence[RankedSlot],
+    look_at: Callable[[Sequence[RankedSlot]], Prediction],
+) -> Prediction:
+    """A prediction by one of the ``items`` that says what has changed of what it says.
+
+    "The fair is on 6 July" holds no longer where another file says that it "moves to 13 July", or
+    where a later one of the same kind gives another day. Whoever asks what was is not told so.
+    """
+    past = Clauses(question.text).tense_at(0) < 0 or ASKS_EARLIER.search(question.text)
+    if past or read.short is None or read.kind != "value" or _asked_day(question) is not None:
+        return read
+    own = read.quotes[0]
+    asked = _words_of(question.text) & _words_of(own.text)
+    sources = {*map(_source, (own.item, *items))}
+    heads = {one: question.store.sources.head(*one, _HEAD) for one in sources}
+    day = _day_of(question, own.item, heads)
+    found: list[tuple[bool, date, RankedSlot]] = []
+    for item in items:
+        slot = item.slot
+        said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
+        about = [text for text in said if asked and asked <= _words_of(text)]
+        same = _source(item) == _source(own.item)
+        # Elsewhere "the meeting" may be another one.
+        if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
+            continue
+        other = _day_of(question, item, heads)
+        if (same and slot.start < own.item.slot.start) or (day and other and other < day):
+            continue
+        later = bool(day and other and other > day)
+        if later or any(map(_CHANGED_TO.search, about)):
+            found.append((later, other or date.min, item))
+    for later, _, item in sorted(found, key=lambda one: one[:2], reverse=True)[:_MOST_LATER]:
+        new = look_at([item])
+        if new.short is None or normalise(new.short) == normalise(read.short):
+            continue
+        if _changes(asked, read, new):
+            return _changed_to(read, new)
+        if later and new.promised and not new.abstained and _alike(read, new):
+            return new
+    return read
+
+
+def as_moved(question: str, read: Prediction) -> Prediction:
+    """A prediction by the day to which the one that it gives was moved: "put off to 9 May"."""
+    past = Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question)
+    if past or read.kind != "value" or not read.short or not read.quotes:
+        return read
+    quote = read.quotes[0]
+    moved, place = _MOVED_TO.search(quote.text), quote.text.find(read.short)
+    if moved is None or not 0 <= place < moved.start() or not any(date_spans(read.short)):
+        return read
+    days = (one for one in date_spans(quote.text) if one.start in (moved.end(), moved.end() + 1))
+    day = max(days, key=lambda one: one.end, default=None)
+    if day is None:
+        return read
+    start = quote.start + day.start
+    end = start + len(quote.text[day.start : day.end].rstrip("."))
+    candidate = slot_candidate(quote.item.slot, start, end, read.candidates[0].score)
+    return read._replace(candidates=(candidate, *read.candidates), short=candidate.text)
+
+
+def _changes(asked: set[str], read: Prediction, new: Prediction) -> bool:
+    """Whether a prediction is by what says so of all that was asked, and is like the one before."""
+    if not new.quotes:
+        return False
+    quote = new.quotes[0]
+    text = quote.item.slot.text[max(0, quote.start - _BEFORE_IT) : quote.end]
+    about = bool(asked) and asked <= _words_of(text) and _CHANGED_TO.search(text) is not None
+    return about and new.short is not None and _alike(read, new)
+
+
+def _alike(read: Prediction, new: Prediction) -> bool:
+    """Whether two predictions give values of one kind: days, numbers of one unit, or names."""
+    shorts = [one.short or "" for one in (read, new)]
+    kinds = {(any(date_spans(one)), has_digit(one)) for one in shorts}
+    measures = {unit_of(value.unit) for one in shorts if (value := value_of(one)) and value.unit}
+    return read.kind == new.kind and len(kinds) == 1 and len(measures) < 2
+
+
+def _changed_to(read: Prediction, new: Prediction) -> Prediction:
+    """A prediction by what has changed, about as sure as what it changes was."""
+    confidence = max(new.confidence or 0.0, _OF_CHANGED * (read.confidence or 0.0))
+    return new._replace(
+        confidence=confidence, promised=new.promised or read.promised, abstained=False
+    )
+
+
+def _day_of(question: Question, item: RankedSlot, heads: Mapping[_Source, str]) -> date | None:
+    """The day on which a message was sent, or of which a document is."""
+    return day_sent(question.store, item.slot) or _version(item, heads).day
+
+
+def _words_of(text: str) -> set[str]:
+    """Stems of what is said in a message, without its speaker, numbers and short words."""
+    found = stems(_SPEAKER.sub("", text))
+    return {one for one in found if len(one) > 2 and not any(map(str.isdigit, one))}

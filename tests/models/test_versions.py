@@ -135,3 +135,46 @@ def test_both_are_shown_where_nothing_says_which_holds(tmp_path: Path, same: boo
         assert answer.answer is not None
         assert all(code in answer.answer for code in codes)
         assert answer.short == ("5102" if same else None)
+
+
+_NOTICES = [
+    ("notes.md", "Harbour notes",
+     "The net sale is on 3 August. The loft key hangs at Ida Moe's. The mooring fee is 90 crowns."),
+    ("letter.md", "Letter of the harbour master",
+     "Dear all, the net sale on 3 August is postponed to 17 August. The loft key hangs at Bo "
+     "Lund's now. The pump code is now 5512."),
+    ("codes.md", "Codes", "The pump code is 8834. The gate code is 1207."),
+    ("minutes-2024-02-06.md", "Minutes", "It was decided that the slipway gets oak rails."),
+    ("minutes-2024-05-14.md", "Minutes", "The slipway gets steel rails. The cook is Una Berg."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("When is the net sale?", "17 August"),
+        ("Where does the loft key hang?", "Bo Lund"),
+        ("What is the pump code?", "5512"),
+        ("What is the gate code?", "1207"),
+        ("How much is the mooring fee?", "90 crowns"),
+        ("What rails will the slipway get?", "steel"),
+    ],
+)
+def test_what_says_that_something_has_changed_holds(
+    tmp_path: Path, question: str, short: str
+) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        engine.ingest(_document(*one) for one in _NOTICES)
+        assert short in (engine.ask(question).short or "")
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [("When is the fair?", "9 June"), ("When was the fair first planned?", "2 June")],
+)
+def test_a_day_that_was_moved_is_the_new_one(tmp_path: Path, question: str, short: str) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        text = "The fair, first planned for 2 June, was moved to Sunday, 9 June."
+        engine.ingest(_document("fair.md", "Fair", text))
+        answer = engine.ask(question)
+        assert short in (answer.short or answer.answer or "")
