@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from memnet.documents.question import ASKS_MEANING, Question, explanations
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot, slot_candidate
-from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.quotes import MAIL_HEAD, Quotation, quote_around
 from memnet.reader.sequences import is_heading
 from memnet.reader.values import MEASURED, unit_of, value_of
 from memnet.storage import Slot
@@ -208,10 +208,11 @@ def requested(text: str, ranked: Sequence[RankedSlot], prediction: Prediction) -
     request = _REQUEST.match(" ".join(text.split()))
     if request is None:
         return prediction
-    enough = prediction.promised or request["who"]
+    thing, who = (stems(request[name] or "") for name in ("thing", "who"))
+    quoted = stems(" ".join(one.text for one in prediction.quotes))
+    enough = prediction.promised or (who and not thing.isdisjoint(quoted))
     if enough and prediction.candidates and not prediction.abstained:
         return prediction
-    thing, who = (stems(request[name] or "") for name in ("thing", "who"))
     for item in ranked[:_READ] if thing else ():
         slot, quote = item.slot, Quotation(item, *_place(item, thing), 1.0)
         if thing | who <= stems(f"{slot.title} {slot.source} {slot.text}"):
@@ -225,7 +226,9 @@ def _place(item: RankedSlot, wanted: frozenset[str]) -> tuple[int, int]:
     """Where the quotation stands: whole sentences and rows as long as they fit."""
     if item.slot.kind != "passage":
         return 0, len(item.slot.text)
-    text, own = item.slot.text, units(item.slot.text)
+    text = item.slot.text
+    head = MAIL_HEAD.match(text)
+    own = [one for one in units(text) if head is None or one.start >= head.end()]
     titled = wanted <= stems(item.slot.title.rpartition(" > ")[2])
     told = (one for one in own if titled or wanted & stems(text[one.start : one.end]))
     start, end, _ = next(told, own[0] if own else (0, len(text), ""))
