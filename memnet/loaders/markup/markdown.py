@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from selectolax.lexbor import LexborHTMLParser
 
@@ -85,7 +84,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     is_mdx = PurePath(file.name).suffix.lower() == ".mdx"
     parser = make_parser(components=is_mdx)
     for name, rule in _RENDERED.items():
-        parser.add_render_rule(name, rule)
+        parser.add_render_rule(name, staticmethod(rule))  # else they get the renderer, too
     tokens = _with_notes(parser.parse(text[front.end :]))
     given = {"embedded": list[str]()}
 
@@ -137,21 +136,16 @@ def add_markdown(
     return piece.title
 
 
-# How what is not plain CommonMark is written as HTML: functions of the renderer, the tokens, the
-# number of one, the parser's options, and a table whose "embedded" takes names of links without a
-# text.
+# How what is not plain CommonMark is written as HTML: functions of the tokens, the number of one,
+# the parser's options, and a table whose "embedded" takes names of links without a text.
 
 
-def _formula(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
-) -> str:
+def _formula(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     """As it stands."""
     return escape(tokens[index].content).replace("\n", "<br>")
 
 
-def _softbreak(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
-) -> str:
+def _softbreak(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     """A line break between lines of a form, as people write them in notes; else they are prose."""
     before, after = (
         "".join("\n" if one.type == "softbreak" else one.content for one in side)
@@ -164,17 +158,13 @@ def _softbreak(
     return "<br>\n" if form else "\n"
 
 
-def _image(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
-) -> str:
+def _image(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     """Its description."""
     token = tokens[index]
     return escape(image_text(token.content, str(token.attrGet("src") or ""))) or _GONE
 
 
-def _wiki_link(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
-) -> str:
+def _wiki_link(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     """A link to a note, or what is shown of one."""
     written = tokens[index].content
     address, _, label = written.removeprefix("!")[2:-2].partition("|")
@@ -190,9 +180,7 @@ def _wiki_link(
     return f'<a href="{link}">{escape(shown)}</a>'
 
 
-def _html_inline(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
-) -> str:
+def _html_inline(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     """What a tag within a text shows and leads to."""
     tag = tokens[index].content
     element = next((one for one in parse(tag) if one.tag not in _AROUND), None)
@@ -211,9 +199,7 @@ def _html_inline(
     return " " if name in BLOCKS else ""
 
 
-def _html_block(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any
-) -> str:
+def _html_block(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     """A piece of HTML with all that it opens closed.
 
     Styles go: each one that is left open is opened again in each paragraph, but for "del".
@@ -223,9 +209,7 @@ def _html_block(
     return "" if body is None else body.inner_html or ""
 
 
-def _component(
-    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any
-) -> str:
+def _component(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     """Texts among its attributes: titles, and values of several words."""
     texts = []
     for name, double, single in _VALUE.findall(tokens[index].content):
