@@ -171,9 +171,7 @@ class BlockWriter:
             self._flush()
             self._quotes -= 1
         elif tag == "dt":
-            self._flat += 1
-            yield
-            self._flat -= 1
+            yield from self._flattened()
             text, self._links = self._take()
             if text:
                 self._terms.append(text)
@@ -198,19 +196,21 @@ class BlockWriter:
         if self._parts and not self._parts[-1].endswith("\n"):
             self._parts.append("\n")
 
-    def _one_line(self) -> Iterator[None]:
+    def _flattened(self) -> Iterator[None]:
+        """Write what is one line, for the caller to take."""
         self._flat += 1
         yield
         self._flat -= 1
+
+    def _one_line(self) -> Iterator[None]:
+        yield from self._flattened()
         self._flush()
 
     def _heading(self, element: Element) -> Iterator[None]:
         self._define()
         given = element.get("aria-level") if element.tag not in HEADINGS else element.tag[1:]
         level = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 2
-        self._flat += 1
-        yield
-        self._flat -= 1
+        yield from self._flattened()
         text, links = self._take()
         if len(text) > self._max_heading:
             self._builder.add("paragraph", text, links=links)
@@ -221,10 +221,8 @@ class BlockWriter:
 
     def _code(self) -> Iterator[None]:
         self._define()
-        self._flat += 1
         self._in_code = True
-        yield
-        self._flat -= 1
+        yield from self._flattened()
         self._in_code = False
         text = "".join(self._parts).translate(_UNSEEN).replace("\xa0", " ")
         self._parts.clear()
@@ -261,9 +259,7 @@ class BlockWriter:
             yield
             return
         elif table is not None:
-            self._flat += 1
-            yield
-            self._flat -= 1
+            yield from self._flattened()
             table.add_cell(element, *self._take())
             return
         else:
