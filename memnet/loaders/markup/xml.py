@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
+from operator import attrgetter
 from xml.etree.ElementTree import Element
 
 from memnet.errors import InputError, Problem
@@ -59,18 +61,14 @@ def _html(element: Element, level: int) -> Iterator[str]:
         elif text:
             yield f"<p>{text}</p>"
         return
-    position = 0
-    while position < len(inside):
-        first = inside[position]
-        same = [first]
-        while position + len(same) < len(inside) and inside[position + len(same)].tag == first.tag:
-            same.append(inside[position + len(same)])
-        position += len(same)
+    for _, neighbours in groupby(inside, attrgetter("tag")):
+        same = list(neighbours)
+        name = local(same[0])
         records = [_values(one) for one in same]
-        if local(first) == "item" and not any(map(list, same)):
+        if name == "item" and not any(map(list, same)):
             yield f"<ul>{''.join(f'<li>{_text(one)}' for one in same)}</ul>"
         elif all(len(one) > 1 for one in records):
-            yield from _table(local(first), records)
+            yield from _table(name, records)
         else:
             for one in same:
                 yield from _html(one, level)
