@@ -45,11 +45,6 @@ def objects(data: Any) -> Iterator[JsonObject]:
     return (item for item in data if isinstance(item, dict)) if isinstance(data, list) else iter(())
 
 
-def first(data: Any) -> JsonObject:
-    """The first object in a list; empty if there is none."""
-    return next(objects(data), {})
-
-
 def inner(data: JsonObject, key: str) -> JsonObject:
     """The object under a key; empty if there is none."""
     value = data.get(key)

@@ -13,7 +13,6 @@ from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, 
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import (
     JsonObject,
-    first,
     inner,
     objects,
     part_name,
@@ -97,7 +96,7 @@ def _text_key(item: Any) -> str:
 
 def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:
     """The conversations of an export of a chat, parsed; None if it is something else."""
-    head = first(data)
+    head: JsonObject = next(objects(data), {})
     if head.get("type") == "message" and isinstance(head.get("ts"), str):
         return _read_slack(file, data)
     if isinstance(head.get("mapping"), dict):
