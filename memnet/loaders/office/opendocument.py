@@ -14,7 +14,6 @@ from memnet.loaders.package import (
     PROTECTED,
     Package,
     attribute,
-    check_not_legacy,
     child,
     children,
     integer,
@@ -81,7 +80,6 @@ def _parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
     if data[:100].lstrip(_FLAT).startswith(b"<"):
         root = parse_xml(data, "document")
         return root, None, root
-    check_not_legacy(data)
     package = Package(data)
     content = package.read("content.xml")
     if content is None:
