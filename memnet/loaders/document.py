@@ -120,9 +120,8 @@ class DocumentBuilder:
         a place it has that of the builder. Links are the names of what its links lead to.
         """
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()
-        if not text.strip():
-            return
-        self._append(kind, text, level, place, links, ())
+        if text:
+            self._append(kind, text, level, place, links, ())
 
     def add_links(self, links: Iterable[str]) -> None:
         """Add links to the last block, or else the first one: for what leads on but is not text."""

@@ -336,9 +336,8 @@ def _kept(
     return rule
 
 
-def _braces(state: StateInline, silent: bool) -> bool:
+def _braces(state: StateInline, _silent: bool) -> bool:
     """Comments, attributes, tags of templates and icons are not text."""
-    del silent
     src, position = state.src, state.pos
     for opening, closing in _COMMENTS:
         if src.startswith(opening, position):
