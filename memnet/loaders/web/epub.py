@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from posixpath import normpath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from memnet.errors import InputError, Problem
@@ -21,23 +21,14 @@ _METADATA = {"creator": "author", "language": "language", "date": "date", "publi
 _MAX_VALUE = 2000  # characters of a value of the metadata
 
 
-class _Contents(NamedTuple):
-    """What the package document of a book says."""
-
-    title: str
-    metadata: dict[str, Any]
-    chapters: list[str]  # paths of its pages in reading order, without the table of contents
-    contents: str  # path of the table of contents; empty without one
-
-
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The chapters of a book as one document."""
     package = Package(file.data)
-    book = _read_contents(package, _package_document(package))
-    _check_rights(package, book.chapters)
-    titles = _chapter_titles(package, book.contents)
+    name, metadata, chapters, contents = _read_contents(package, _package_document(package))
+    _check_rights(package, chapters)
+    titles = _chapter_titles(package, contents)
     builder = DocumentBuilder()
-    for chapter in book.chapters:
+    for chapter in chapters:
         where = f"{file.name}/{chapter}"
         try:
             data = package.read(chapter)
@@ -57,7 +48,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             "holds no text; expected chapters of XHTML, not pictures of pages:"
             " recognise their text first"
         )
-    yield file.document(builder, book.title[: file.max_title], book.metadata)
+    yield file.document(builder, name[: file.max_title], metadata)
 
 
 def _package_document(package: Package) -> str:
@@ -76,7 +67,12 @@ def _package_document(package: Package) -> str:
     return found
 
 
-def _read_contents(package: Package, part: str) -> _Contents:
+def _read_contents(package: Package, part: str) -> tuple[str, dict[str, Any], list[str], str]:
+    """The title and metadata of a book, and paths, from its package document.
+
+    Those of its pages in reading order, without the table of contents; and that of the table, empty
+    without one.
+    """
     root = package.xml(part)
     items: dict[str, tuple[str, str, str]] = {}
     chapters: list[str] = []
@@ -104,7 +100,7 @@ def _read_contents(package: Package, part: str) -> _Contents:
     if values.get("subject"):
         metadata["tags"] = list(dict.fromkeys(filter(None, values["subject"])))
     title = next(iter(values.get("title", ())), "")
-    return _Contents(title, metadata, list(dict.fromkeys(chapters)), contents)
+    return title, metadata, list(dict.fromkeys(chapters)), contents
 
 
 def _check_rights(package: Package, chapters: list[str]) -> None:
