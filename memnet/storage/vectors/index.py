@@ -252,16 +252,13 @@ class VectorIndex:
             return
         # Codes are made in several passes over the vectors.
         with scratch_vectors(path.parent, blocks, (len(ids), self.dimension)) as vectors:
-            made = quantise(vectors, self.dimension, self.config)
-        update = {
-            "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
-        }  # fmt: skip
-        arrays: dict[str, list[NDArray[Any]]] = {
-            "ids": own,
-            "codebook": [made.codebook],
-            "codes": [made.codes],
-        }
-        write_index(path, header.model_copy(update=update), arrays)
+            codebook, codes, rerank, recall = quantise(vectors, self.dimension, self.config)
+        update = {"code_size": codes.shape[1], "rerank": rerank, "recall": recall}
+        write_index(
+            path,
+            header.model_copy(update=update),
+            {"ids": own, "codebook": [codebook], "codes": [codes]},
+        )
 
     @property
     def _segments(self) -> tuple[Segment, ...]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,17 +292,14 @@ def uses_pq(count: int, config: IndexConfig) -> bool:
     return config.kind == "pq" and count >= config.min_pq
 
 
-class Quantised(NamedTuple):
-    """Codes of vectors, and how well they find the nearest ones."""
+def quantise(
+    vectors: Vectors, dimension: int, config: IndexConfig
+) -> tuple[NDArray[np.float32], NDArray[np.uint8], int, float]:
+    """Learn a codebook for vectors [N, D], make their codes, and measure recall.
 
-    codebook: NDArray[np.float32]  # [16 D]
-    codes: NDArray[np.uint8]  # [N, W]
-    rerank: int  # least number of candidates to rerank
-    recall: float  # recall@10 with so many
-
-
-def quantise(vectors: Vectors, dimension: int, config: IndexConfig) -> Quantised:
-    """Learn a codebook for vectors [N, D], make their codes, and measure recall."""
+    Gives the codebook [16 D] float32, the codes [N, W] uint8, the least number of candidates to
+    rerank, and the recall@10 with so many.
+    """
     rng = np.random.default_rng(0)
     sample = rng.choice(len(vectors), min(len(vectors), config.training_size), replace=False)
     pq = empty_pq(dimension)
@@ -325,7 +322,7 @@ def quantise(vectors: Vectors, dimension: int, config: IndexConfig) -> Quantised
         # Ties may be in another order, and sums differ in the last bits.
         recall = float(np.mean(np.stack(found) >= least[:, None] - 1e-6))
         if recall >= config.target_recall or rerank >= config.max_rerank:
-            return Quantised(codebook, codes, rerank, recall)
+            return codebook, codes, rerank, recall
         rerank *= 2
 
 
