@@ -1,6 +1,6 @@
 """The vector index of one commit: vectors of a file, vectors added since, and tombstones."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,8 @@ from memnet.storage.vectors.search import (
     ExactSearch,
     OnDeviceSearch,
     PQSearch,
+    ReadVectors,
+    VectorsById,
     best,
     code_scores,
     empty_pq,
@@ -34,29 +36,6 @@ from memnet.storage.vectors.search import (
 
 _BLOCK = 16_384  # vectors that are copied to a file together: 25 MB
 _MIN_SEGMENT = 256  # a segment of fewer vectors is merged with the next: copying them takes 0.05 ms
-
-
-# Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there.
-ReadVectors = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-
-
-@dataclass(frozen=True, eq=False)
-class _VectorsById:
-    """Vectors [N, D] that are read by their ids where they are indexed."""
-
-    ids: NDArray[np.int64]  # [N]
-    dimension: int  # D
-    read: ReadVectors
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]:
-        ids = self.ids[chosen]
-        vectors = np.empty((len(ids), self.dimension), np.float32)
-        for start in range(0, len(ids), _BLOCK):
-            vectors[start : start + _BLOCK] = self.read(ids[start : start + _BLOCK])
-        return vectors
 
 
 # A codebook [16 D] of product quantisation, and the codes [N, W].
@@ -292,7 +271,7 @@ def _saved_segment(
         if header.code_size != empty_pq(header.dimension).code_size:
             raise DamagedIndexError(f"codes of {header.code_size} bytes don't belong to vectors")
         codes = arrays["codebook"], arrays["codes"]
-        exact = ExactSearch(_VectorsById(ids, header.dimension, read))
+        exact = ExactSearch(VectorsById(ids, header.dimension, read))
     else:
         exact = ExactSearch(arrays["vectors"])
     searcher: Searcher = exact

@@ -9,8 +9,9 @@ other processes kept the cores busy.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +20,39 @@ from memnet.config import IndexConfig
 from memnet.errors import DependencyError
 from memnet.storage.values import Nearest, Searcher, ToDevice
 
-
-class LazyVectors(Protocol):
-    """Vectors [N, D] that are read where they are indexed, which gives float32."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]: ...
-
-
-# [N, D].
-Vectors = NDArray[np.float32] | NDArray[np.float16] | LazyVectors
-# Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for.
-CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
 CODE_BITS = 4
-_BLOCK = 16_384  # vectors that are encoded together: 25 MB
+_BLOCK = 16_384  # vectors that are read or encoded together: 25 MB
 _HITS = 10  # neighbours of a query over which recall is measured: recall@10
 _SAME_BYTES = 0.9
 _QUESTION_COSINE = 0.65  # of a question and its nearest passage: the median of 481 questions
+
+# Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there.
+ReadVectors = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorsById:
+    """Vectors [N, D] that are read by their ids where they are indexed."""
+
+    ids: NDArray[np.int64]  # [N]
+    dimension: int  # D
+    read: ReadVectors
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]:
+        ids = self.ids[chosen]
+        vectors = np.empty((len(ids), self.dimension), np.float32)
+        for start in range(0, len(ids), _BLOCK):
+            vectors[start : start + _BLOCK] = self.read(ids[start : start + _BLOCK])
+        return vectors
+
+
+# [N, D].
+Vectors = NDArray[np.float32] | NDArray[np.float16] | VectorsById
+# Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for.
+CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
 
 
 class ExactSearch:
