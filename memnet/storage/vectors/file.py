@@ -30,7 +30,6 @@ _MAGIC = b"memnetv4"
 _TRAILER = 16 + len(_MAGIC)
 _MAX_HEADER = 1 << 20
 _ALIGNMENT = 64
-_BLOCK = 1 << 24  # bytes that are read for a checksum at once
 _WINDOWS = os.name == "nt"
 
 
@@ -89,15 +88,14 @@ def read_index(path: Path) -> tuple[IndexHeader, dict[str, NDArray[Any]]]:
     """
     with path.open("rb") as file:
         header = _read_header(file)
-        size = _offsets(header)[""]
-        data = b"" if not size else _mapped(file, size)
+        offsets = _offsets(header)
+        data = _mapped(file, offsets[""])
     arrays: dict[str, NDArray[Any]] = {}
     for (name, (dtype, shape)), checksum in zip(
         header.arrays().items(), header.checksums, strict=True
     ):
-        start = _offsets(header)[name]
-        found = np.frombuffer(data, dtype, math.prod(shape), start).reshape(shape)
-        if _checksum(found) != checksum:
+        found = np.frombuffer(data, dtype, math.prod(shape), offsets[name]).reshape(shape)
+        if zlib.crc32(found.data) != checksum:
             raise DamagedIndexError(f"{name} are not what was written")
         arrays[name] = found
     return header, arrays
@@ -189,13 +187,6 @@ def _write_array(
         file.write(data)
     if file.tell() - start != np.dtype(dtype).itemsize * math.prod(shape):
         raise ValueError(f"{name} are not {shape} {dtype}")
-    return checksum
-
-
-def _checksum(array: NDArray[Any]) -> int:
-    checksum, data = 0, array.view(np.uint8).data.cast("B") if array.size else memoryview(b"")
-    for start in range(0, len(data), _BLOCK):
-        checksum = zlib.crc32(data[start : start + _BLOCK], checksum)
     return checksum
 
 
