@@ -117,7 +117,7 @@ class SqliteConnection(Connection):
             yield
             return
         with self._changes():
-            pages = self._connection.execute("PRAGMA page_count").fetchone()[0] // 8
+            pages = self._pragma("page_count") // 8
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {np.clip(pages, *_LOG_PAGES)}")
             self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
             self._connection.execute("BEGIN IMMEDIATE")
@@ -135,13 +135,13 @@ class SqliteConnection(Connection):
         with self._guard, suppress(sqlite3.DatabaseError):
             if self._connection.in_transaction:
                 return
-            pages, free = self._count_pages()
+            pages, free = map(self._pragma, ("page_count", "freelist_count"))
             if free <= max(_MIN_FREE_PAGES, _MAX_FREE_SHARE * pages):
                 return
             before = free + 1
             while 0 < free < before:
                 self._connection.execute(f"PRAGMA incremental_vacuum({_VACUUMED_PAGES})").fetchall()
-                before, (_, free) = free, self._count_pages()
+                before, free = free, self._pragma("freelist_count")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -297,12 +297,9 @@ class SqliteConnection(Connection):
             self.changing = False
             self._guard.release()
 
-    def _count_pages(self) -> tuple[int, int]:
-        pages, free = (
-            self._connection.execute(f"PRAGMA {of}").fetchone()[0]
-            for of in ("page_count", "freelist_count")
-        )
-        return pages, free
+    def _pragma(self, name: str) -> int:
+        """A number that SQLite keeps of the database; errors are SQLite's own."""
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
@@ -310,9 +307,9 @@ class SqliteConnection(Connection):
             # Before anything that could change the file; and before the version, as another process
             # may make the tables now.
             has_tables = self._connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-            application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-            check_version(str(path), self.schema_version, application == APPLICATION_ID)
+            self.schema_version = self._pragma("user_version")
+            is_own = self._pragma("application_id") == APPLICATION_ID
+            check_version(str(path), self.schema_version, is_own)
             if has_tables and not self.schema_version:
                 raise StoreError(
                     f"{path} has tables and no schema of memnet; restore it from a copy, or ingest "
@@ -321,7 +318,7 @@ class SqliteConnection(Connection):
             if not read_only:
                 # Of effect only before the first page is written, which WAL's header does. Later it
                 # would still wait for a writer.
-                if not self._connection.execute("PRAGMA page_count").fetchone()[0]:
+                if not self._pragma("page_count"):
                     self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
