@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,11 +129,8 @@ def _locking_process(path: Path) -> int | None:
 def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
     """A connection to the database of a store, as it is; None without one."""
     found = _connect(place, timeout)
-    try:
+    with nullcontext() if found is None else closing(found):
         yield found
-    finally:
-        if found is not None:
-            found.close()
 
 
 def _connect(place: StorePlace, timeout: float) -> Connection | None:

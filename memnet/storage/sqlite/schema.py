@@ -6,6 +6,7 @@ SQLite keeps any value in any column, so that a damaged file may hold anything.
 import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
@@ -215,16 +216,13 @@ _ACTING = re.compile(r"\b(check|generated|default|as|trigger|view)\b", re.IGNORE
 def _known_schema() -> dict[tuple[str, str], set[str]]:
     """Kind and name of everything that any version's schema holds, with its statements."""
     known: dict[tuple[str, str], set[str]] = {}
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         for step in MIGRATIONS.values():
             connection.executescript(step)
             for kind, name, statement in connection.execute(
                 "SELECT type, name, sql FROM sqlite_master"
             ):
                 known.setdefault((kind, name), set()).add(_spaced(statement))
-    finally:
-        connection.close()
     return known
 
 
