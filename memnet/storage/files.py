@@ -89,8 +89,7 @@ class ModelFolders:
     def share_rights(self, name: str) -> None:
         """Let whoever may read the store's database read a model of it, and nobody else."""
         rights = stat.S_IMODE((self._store / DATABASE).stat().st_mode)
-        folders = (self.folder(name).parent, self.folder(name))
-        for folder in folders:
+        for folder in (self.folder(name).parent, self.folder(name)):
             folder.chmod(stat.S_IMODE(self._store.stat().st_mode))
         for file in self._files(name):
             file.chmod(rights)
@@ -169,9 +168,8 @@ class Uploads:
         """Remove some uploads."""
         for path in map(Path, uploads):
             if self._holds(path):
-                with suppress(
-                    OSError
-                ):  # it is gone, or its folder can't be written or is not empty
+                # It is gone, or its folder can't be written or is not empty.
+                with suppress(OSError):
                     path.unlink()
                     for folder in path.relative_to(self._folder).parents[:-2]:
                         (self._folder / folder).rmdir()

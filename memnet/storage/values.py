@@ -366,7 +366,6 @@ _LEARNED = (
     "WHERE statement.slot = slot.id AND statement.speaker IS NOT NULL)"
 )
 _TOLD = f" AND (slot.valid_from IS NULL OR NOT {_LEARNED})"
-_ENDS = ("from", "to")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIOD = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")  # A year, a month or a day
 MetadataCondition = Callable[[str, Any], tuple[str, list[Any]]]
@@ -513,7 +512,7 @@ def _is_condition(wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         ends = [value for value in wanted.values() if value is not None]
         same_kind = all(map(_is_number, ends)) or all(map(_is_text, ends))
-        return bool(ends) and set(wanted) <= set(_ENDS) and same_kind
+        return bool(ends) and set(wanted) <= {"from", "to"} and same_kind
     if isinstance(wanted, list | tuple):
         return len(wanted) <= _MAX_VALUES and all(map(_is_value, wanted))
     return _is_value(wanted)

@@ -223,10 +223,9 @@ def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int
 
 def checked_kind(value: object) -> SourceKind:
     """The kind of a source."""
-    for kind in get_args(SourceKind):
-        if value == kind:
-            return cast(SourceKind, kind)
-    raise damaged(f"a source of kind {value!r}")
+    if value not in get_args(SourceKind):
+        raise damaged(f"a source of kind {value!r}")
+    return cast(SourceKind, value)
 
 
 def checked_integer(value: object) -> int:

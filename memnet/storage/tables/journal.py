@@ -186,11 +186,10 @@ class Journal(Part):
         def before(other: int) -> Row:
             return own if ended_since else self._noted(entry, other)
 
-        changed = "FROM {} WHERE changed_by = ?"
-        rows = connection.rows(f"SELECT slot {changed.format('statement')}", slot)
+        rows = connection.rows("SELECT slot FROM statement WHERE changed_by = ?", slot)
         for (other,) in rows:
             self._set(other, before(other))
-        rows = connection.rows(f"SELECT tell, slot {changed.format('journal')}", slot)
+        rows = connection.rows("SELECT tell, slot FROM journal WHERE changed_by = ?", slot)
         for tell, other in rows:
             connection.execute(
                 "UPDATE journal SET valid_until = ?, changed_by = ?, change = ?, reason = ? "

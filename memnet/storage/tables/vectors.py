@@ -31,10 +31,6 @@ from memnet.storage.values import (
 )
 
 _BATCH = 1000  # vectors that are exchanged together
-_FULL = (
-    "FROM vector WHERE digest = ? "
-    "AND NOT EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id)"
-)
 
 
 def digest_of(*parts: object) -> bytes:
@@ -168,7 +164,11 @@ def encoded(
     found: dict[str, NDArray[np.float32]] = {}
     rest: list[str] = []
     for text in dict.fromkeys(texts):
-        row = connection.one(f"SELECT data {_FULL}", digest_of(text))
+        row = connection.one(
+            "SELECT data FROM vector WHERE digest = ? "
+            "AND NOT EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id)",
+            digest_of(text),
+        )
         if row is None:
             rest.append(text)
         else:
