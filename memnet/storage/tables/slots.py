@@ -274,12 +274,7 @@ class SlotReads(ABC):
     def fetch(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, valid or not; others are left out."""
         wanted = [int(slot) for slot in ids]
-        rows = self.connection.rows(
-            f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
-            f"WHERE slot.id {IN_LIST}",
-            Values(wanted),
-        )
-        fetched = {row[0]: checked_slot(row) for row in rows}
+        fetched = {one.id: one for one in self._slots(f"slot.id {IN_LIST}", Values(wanted))}
         return [fetched[slot] for slot in wanted if slot in fetched]
 
     def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
@@ -292,39 +287,43 @@ class SlotReads(ABC):
     def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
         """The last ``limit`` passages, in the order in which their sources came and in these."""
         within, parameters = _conditions(self.connection, scope)
-        rows = self.connection.rows(
-            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-            WHERE slot.kind = 'passage' {within}
-            ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
+        slots = self._slots(
+            f"slot.kind = 'passage' {within} ORDER BY source.id DESC, slot.start DESC LIMIT ?",
             *parameters,
             limit,
         )
-        return [checked_slot(row) for row in reversed(rows)]
+        return slots[::-1]
 
     def passages_of(self, source: str, namespace: str, limit: int) -> list[Slot]:
         """The first ``limit`` passages of a source, in their order."""
-        rows = self.connection.rows(
-            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-            WHERE source.name = ? AND source.namespace = ? AND slot.kind = 'passage'
-            AND slot.valid_from IS NULL ORDER BY slot.start LIMIT ?""",
+        return self._slots(
+            "source.name = ? AND source.namespace = ? AND slot.kind = 'passage' "
+            "AND slot.valid_from IS NULL ORDER BY slot.start LIMIT ?",
             source,
             namespace,
             limit,
         )
-        return [checked_slot(row) for row in rows]
 
     def passage_beside(self, slot: Slot, step: int) -> Slot | None:
         """The passage of the same source after a slot (``step`` 1), or before it (-1), if any."""
         after = step > 0
-        rows = self.connection.rows(
-            f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-            WHERE slot.source = (SELECT source FROM slot WHERE id = ?) AND slot.kind = 'passage'
-            AND slot.valid_from IS NULL AND slot.start {">=" if after else "<"} ?
-            ORDER BY slot.start {"" if after else "DESC"} LIMIT 1""",
+        found = self._slots(
+            "slot.source = (SELECT source FROM slot WHERE id = ?) AND slot.kind = 'passage' "
+            f"AND slot.valid_from IS NULL AND slot.start {'>=' if after else '<'} ? "
+            f"ORDER BY slot.start {'' if after else 'DESC'} LIMIT 1",
             slot.id,
             slot.end if after else slot.start,
         )
-        return checked_slot(rows[0]) if rows else None
+        return found[0] if found else None
+
+    def _slots(self, conditions: str, *parameters: Any) -> list[Slot]:
+        """The slots that pass conditions on rows of ``slot`` and ``source``."""
+        rows = self.connection.rows(
+            f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE {conditions}",
+            *parameters,
+        )
+        return [checked_slot(row) for row in rows]
 
     def search_symbolic(
         self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
