@@ -282,6 +282,11 @@ class Part:
     def _connection(self) -> Connection:
         return self._rows.connection
 
+    def _change(self, statement: str, *parameters: Any) -> None:
+        """Run a statement that changes rows, as a transaction or a part of one."""
+        with self._rows.changing():
+            self._connection.execute(statement, *parameters)
+
 
 # What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 # close the parent's connections, and Python would close those that nothing refers to.

@@ -51,24 +51,22 @@ class Journal(Part):
         self, entry: int, ids: Iterable[int], *, added: bool = False, usage: float = 0.0
     ) -> None:
         """Note how statements are before an entry's first change of them; ``usage`` adds up."""
-        with self._rows.changing():
-            self._connection.execute(
-                "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "
-                "change, reason, usage) SELECT ?, slot.id, ?, statement.standing, "
-                "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
-                "FROM slot JOIN statement ON statement.slot = slot.id "
-                f"WHERE slot.id {IN_LIST} "
-                "ON CONFLICT (tell, slot) DO UPDATE SET usage = journal.usage + excluded.usage",
-                entry,
-                int(added),
-                usage,
-                Values(ids),
-            )
+        self._change(
+            "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "
+            "change, reason, usage) SELECT ?, slot.id, ?, statement.standing, "
+            "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
+            "FROM slot JOIN statement ON statement.slot = slot.id "
+            f"WHERE slot.id {IN_LIST} "
+            "ON CONFLICT (tell, slot) DO UPDATE SET usage = journal.usage + excluded.usage",
+            entry,
+            int(added),
+            usage,
+            Values(ids),
+        )
 
     def note_erasure(self, entry: int) -> None:
         """Note that an entry erases statements, which nothing brings back."""
-        with self._rows.changing():
-            self._connection.execute("UPDATE tell SET erased = 1 WHERE id = ?", entry)
+        self._change("UPDATE tell SET erased = 1 WHERE id = ?", entry)
 
     def last(self, namespace: str) -> JournalEntry | None:
         """The last entry of a ``tell`` in a namespace that was not taken back; None without any."""

@@ -188,14 +188,13 @@ class Statements(Part):
 
     def note_evictions(self, ids: Sequence[int], at: float) -> None:
         """Note that statements are about to be evicted, in seconds since the epoch."""
-        with self._rows.changing():
-            self._connection.execute(
-                "INSERT INTO eviction (namespace, source, kind, evicted_at) "
-                "SELECT namespace, name, 'statement', ? FROM slot "
-                f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
-                at,
-                Values(ids),
-            )
+        self._change(
+            "INSERT INTO eviction (namespace, source, kind, evicted_at) "
+            "SELECT namespace, name, 'statement', ? FROM slot "
+            f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
+            at,
+            Values(ids),
+        )
 
     def evictions(self, namespace: str | None) -> list[Eviction]:
         """Messages and statements that were evicted from a namespace, or from all, in order."""
@@ -231,44 +230,38 @@ class Statements(Part):
         One that began later than ``at``, by a clock that ran ahead, ends as it begins; so does one
         that is ended at 0, as it never held. What ended before stays as it is.
         """
-        with self._rows.changing():
-            self._connection.execute(
-                "UPDATE slot SET valid_until = CASE WHEN valid_from > ? THEN valid_from ELSE ? END "
-                f"WHERE id {IN_LIST} AND valid_from IS NOT NULL "
-                "AND (valid_until IS NULL OR valid_until > ?)",
-                at,
-                at,
-                Values(ids),
-                at,
-            )
+        self._change(
+            "UPDATE slot SET valid_until = CASE WHEN valid_from > ? THEN valid_from ELSE ? END "
+            f"WHERE id {IN_LIST} AND valid_from IS NOT NULL "
+            "AND (valid_until IS NULL OR valid_until > ?)",
+            at,
+            at,
+            Values(ids),
+            at,
+        )
 
     def mark(self, ids: Iterable[int], change: Change, changed_by: int | None, reason: str) -> None:
         """Note what ended statements, which slot if one did, and why."""
-        with self._rows.changing():
-            self._connection.execute(
-                f"UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot {IN_LIST}",
-                changed_by,
-                change,
-                reason,
-                Values(ids),
-            )
+        self._change(
+            f"UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot {IN_LIST}",
+            changed_by,
+            change,
+            reason,
+            Values(ids),
+        )
 
     def add_change(self, slot: int, change: ChangeBy) -> None:
         """Note what changed a part of a statement or contradicts it; goes with its slot."""
-        with self._rows.changing():
-            self._connection.execute(
-                "INSERT INTO statement_change VALUES (?, ?, ?, ?) ON CONFLICT (slot, changed_by) "
-                "DO UPDATE SET change = excluded.change, reason = excluded.reason",
-                slot,
-                *change,
-            )
+        self._change(
+            "INSERT INTO statement_change VALUES (?, ?, ?, ?) ON CONFLICT (slot, changed_by) "
+            "DO UPDATE SET change = excluded.change, reason = excluded.reason",
+            slot,
+            *change,
+        )
 
     def make_standing(self, ids: Iterable[int]) -> None:
         """Let statements never be evicted."""
-        with self._rows.changing():
-            self._connection.execute(
-                f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", Values(ids)
-            )
+        self._change(f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", Values(ids))
 
     def erase(self, ids: Sequence[int]) -> None:
         """Delete slots for good, and sources of statements that have none left."""
