@@ -111,16 +111,6 @@ def hide_passwords(text: str) -> str:
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
-def check_driver() -> None:
-    """Check that psycopg is there, before a module that imports it is imported."""
-    try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        raise DependencyError(
-            f"psycopg is not installed; a store on PostgreSQL needs it; run: {install('postgres')}"
-        ) from error
-
-
 def _split(text: str) -> tuple[str, list[tuple[str, str]]]:
     """The address before its parameters, and these: names, and values as they are written."""
     rest = text.partition("://")[2]
@@ -138,10 +128,13 @@ def _split(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _parsed(text: str) -> dict[str, str]:
-    check_driver()
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise DependencyError(
+            f"psycopg is not installed; a store on PostgreSQL needs it; run: {install('postgres')}"
+        ) from error
     try:
         return {name: str(value) for name, value in conninfo_to_dict(text).items()}
     except (psycopg.Error, UnicodeError) as error:

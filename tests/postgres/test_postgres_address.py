@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("psycopg")
 
 from memnet.errors import DependencyError, InputError, StoreError
-from memnet.storage.place import Address, check_driver, hide_passwords, is_address
+from memnet.storage.place import Address, hide_passwords, is_address
 from memnet.storage.postgres.session import Session
 
 MARK = "Zq9"
@@ -219,4 +219,4 @@ def test_a_server_is_told_all_and_its_error_has_no_password() -> None:
 def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DependencyError, match=r"pip install 'memnet-qa\[postgres\]'"):
-        check_driver()
+        Address.parse("postgresql://h/d")
