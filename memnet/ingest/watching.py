@@ -164,24 +164,21 @@ def _changes(
 def _events(folders: Sequence[Path], stop: threading.Event | None) -> Iterator[list[Path]]:
     from watchfiles import Change, watch  # only where it is needed: it takes 20 ms
 
-    def start(*, polling: bool) -> Iterator[set[tuple[Change, str]]]:
-        return watch(
-            *folders,
-            watch_filter=None,
-            debounce=_LONGEST_MS,
-            step=_QUIET_MS,
-            rust_timeout=_WAKE_MS,
-            yield_on_timeout=True,
-            stop_event=stop,
-            force_polling=polling or None,  # else as WATCHFILES_FORCE_POLLING says
-            poll_delay_ms=_POLL_MS,
-            ignore_permission_denied=True,
-        )
-
     polling = any(map(_is_remote, folders))
     while True:
         try:
-            for events in start(polling=polling):
+            for events in watch(
+                *folders,
+                watch_filter=None,
+                debounce=_LONGEST_MS,
+                step=_QUIET_MS,
+                rust_timeout=_WAKE_MS,
+                yield_on_timeout=True,
+                stop_event=stop,
+                force_polling=polling or None,  # else as WATCHFILES_FORCE_POLLING says
+                poll_delay_ms=_POLL_MS,
+                ignore_permission_denied=True,
+            ):
                 yield [
                     Path(name)
                     for change, name in events
