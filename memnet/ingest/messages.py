@@ -1,9 +1,9 @@
 """Messages of conversations: slots that know their speaker, day and what was said before."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 from memnet.errors import EMPTY, InputError
@@ -83,15 +83,14 @@ def recognise_turns(documents: Sequence[ParsedDocument]) -> list[ParsedDocument]
 
 def _decided(run: Sequence[ParsedDocument]) -> list[ParsedDocument]:
     """Documents with titles like those of messages, with turns if they are messages."""
-    speakers = Counter(one.turn.speaker for one in run if one.turn)
-    sessions = [one.turn.session if one.turn else "" for one in run]
-    same = [rising for rising in map(_rises, *(run[:-1], run[1:])) if rising is not None]
+    speakers = {one.turn.speaker for one in run if one.turn}
+    same = [rising for rising in starmap(_rises, pairwise(run)) if rising is not None]
     talk = (
         len(run) >= _MIN_MESSAGES
         and 2 <= len(speakers) <= _MAX_SPEAKERS
         and len(run) >= _MIN_EACH * len(speakers)
         and all(same)
-        and len(same) >= _MIN_IN_SEQUENCE * (len(sessions) - 1)
+        and len(same) >= _MIN_IN_SEQUENCE * (len(run) - 1)
     )
     return list(run) if talk else [replace(one, turn=None) for one in run]
 
@@ -213,15 +212,13 @@ def message_slots(
     document that is neither.
     """
     spoken = _spoken(document)
-    return (
-        [
-            slot
-            for turn, blocks in spoken
-            for slot in _slots(replace(document, blocks=blocks), turn, max_characters, extract)
-        ]
-        if spoken
-        else None
-    )
+    if not spoken:
+        return None
+    return [
+        slot
+        for turn, blocks in spoken
+        for slot in _slots(replace(document, blocks=blocks), turn, max_characters, extract)
+    ]
 
 
 def _spoken(document: ParsedDocument) -> list[tuple[Turn, tuple[Block, ...]]]:
