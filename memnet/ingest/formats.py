@@ -145,9 +145,7 @@ def fact_source(fact: Fact, origin: str = "") -> ParsedFacts:
     return ParsedFacts(name, (PlacedFact(fact, text, 0, len(text)),), origin)
 
 
-def parse_fact_table(
-    text: str, name: str, max_characters: int, origin: str = ""
-) -> Iterator[ParsedFacts | Problem]:
+def parse_fact_table(text: str, path: str, max_characters: int) -> Iterator[ParsedFacts | Problem]:
     """The facts of a file, one a line, as one source; and a problem for each bad line."""
     facts: list[PlacedFact] = []
     position = 0
@@ -158,10 +156,10 @@ def parse_fact_table(
                 fact = parse_fact(content, max_characters)
                 facts.append(PlacedFact(fact, content, position, position + len(content)))
             except InputError as error:
-                yield Problem(f"{name}, line {number}", str(error))
+                yield Problem(f"{path}, line {number}", str(error))
         position += len(line) + 1
     if facts:
-        yield ParsedFacts(name, tuple(facts), origin)
+        yield ParsedFacts(path, tuple(facts), path)
 
 
 def parse_fact(line: str, max_characters: int) -> Fact:

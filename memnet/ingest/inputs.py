@@ -226,7 +226,7 @@ class InputReader:
                 yield from parse_json_lines(lines, name, name)
         elif known is FACT_TABLE:
             text = read_text(path, self._limits.document)
-            yield from parse_fact_table(text, name, self._limits.fact, name)
+            yield from parse_fact_table(text, name, self._limits.fact)
         else:
             for item in self._documents(path, known):
                 if self._options.facts and isinstance(item, ParsedDocument):
