@@ -176,11 +176,27 @@ class Sources(Part):
     def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
         """Names and origins of the sources below a path that the ingest has not seen."""
         unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
-        return _from_path(self._connection, origin, namespace, unseen)
+        return self._from_path(origin, namespace, unseen)
 
     def from_path(self, path: str, namespace: str = "") -> list[str]:
         """Names of the stored sources that came from a file, or from files below a folder."""
-        return list(_from_path(self._connection, path, namespace))
+        return list(self._from_path(path, namespace))
+
+    def _from_path(self, path: str, namespace: str, condition: str = "") -> dict[str, str]:
+        """Names and origins of the sources that came from a file, or from files below a folder."""
+        # A folder's files lie between its name with a separator and with the next character.
+        first = path.rstrip(os.sep) + os.sep
+        end = first[:-1] + chr(ord(first[-1]) + 1)
+        query = f"SELECT name, origin FROM source WHERE namespace = ? AND {{}} {condition}"
+        rows = self._connection.rows(
+            f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
+            namespace,
+            path,
+            namespace,
+            first,
+            end,
+        )
+        return dict(checked_rows(rows, "a source", str, str))
 
 
 def add_shared(
@@ -397,25 +413,6 @@ def origins(connection: Connection, names: Iterable[str], namespace: str | None)
     )
     # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
     return list(dict.fromkeys(row[0] for row in checked_rows(rows, "the origin of a source", str)))
-
-
-def _from_path(
-    connection: Connection, path: str, namespace: str, condition: str = ""
-) -> dict[str, str]:
-    """Names and origins of the sources that came from a file, or from files below a folder."""
-    # A folder's files lie between its name with a separator and with the next character.
-    first = path.rstrip(os.sep) + os.sep
-    end = first[:-1] + chr(ord(first[-1]) + 1)
-    query = f"SELECT name, origin FROM source WHERE namespace = ? AND {{}} {condition}"
-    rows = connection.rows(
-        f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
-        namespace,
-        path,
-        namespace,
-        first,
-        end,
-    )
-    return dict(checked_rows(rows, "a source", str, str))
 
 
 def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
