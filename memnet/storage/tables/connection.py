@@ -207,6 +207,15 @@ class Connection(ABC):
             raise missing("a row of its own description")
         return row
 
+    def rows_of(self, statement: str, texts: Iterable[str]) -> list[Row]:
+        """The rows of a statement that ends with a column which has to have one of some texts."""
+        given = list(texts)
+        rows = self.rows(f"{statement} {IN_LIST}", Values(given))
+        for text in given:
+            if "\0" in text:  # to SQLite's JSON a text ends there
+                rows += self.rows(f"{statement} = ?", text)
+        return rows
+
     def property(self, name: str) -> str | None:
         """The value of a named property of the store, or None."""
         row = self.one_of_snapshot("SELECT value FROM property WHERE name = ?", name)

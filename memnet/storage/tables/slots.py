@@ -127,7 +127,8 @@ def _add_symbols(connection: Connection, added: Sequence[tuple[int, NewSlot]]) -
     keys = [slot.key_symbols for _, slot in added]
     mentions = [slot.value_symbols for _, slot in added]
     names = {name for some in (*keys, *mentions) for name in some}
-    symbol_ids = _symbol_ids(connection, names)
+    stored = connection.rows_of("SELECT name, id FROM symbol WHERE name", names)
+    symbol_ids: dict[str, int] = dict(checked_rows(stored, "a symbol", str, int))
     if lacking := names - symbol_ids.keys():
         symbol_ids |= connection.new_symbols(lacking)
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
@@ -154,16 +155,6 @@ def _symbol_rows(
     is_first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     listed: list[list[int]] = rows[is_first].tolist()
     return listed
-
-
-def _symbol_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of those of some symbols that are stored, by name."""
-    wanted = list(names)
-    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(wanted))
-    for name in wanted:
-        if "\0" in name:  # to SQLite's JSON a text ends there
-            rows += connection.rows("SELECT name, id FROM symbol WHERE name = ?", name)
-    return dict(checked_rows(rows, "a symbol", str, int))
 
 
 def delete(connection: Connection, ids: Sequence[int]) -> None:

@@ -144,14 +144,8 @@ class Sources(Part):
         """Note that the ingest sees sources, given with digests; gives those that it saw before."""
         connection = self._connection
         before: dict[str, bytes] = dict(
-            connection.rows(
-                f"SELECT name, digest FROM temp.seen WHERE name {IN_LIST}", Values(names)
-            )
+            connection.rows_of("SELECT name, digest FROM temp.seen WHERE name", names)
         )
-        for name in names:
-            if "\0" in name:  # to SQLite's JSON a text ends there
-                row = connection.one("SELECT digest FROM temp.seen WHERE name = ?", name)
-                before |= {} if row is None else {name: row[0]}
         connection.insert(
             "seen", ("name", "digest"), [one for one in names.items() if one[0] not in before]
         )
