@@ -5,7 +5,6 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 """
 
 import re
-import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -135,16 +134,6 @@ def _identifier() -> Any:
 _SEPARATORS = re.compile(r"(?:[;,.|]\s+)*")
 
 
-class _Stemmer(threading.local):
-    """One for each thread: it keeps the word that it works on."""
-
-    def __init__(self) -> None:
-        self.of = snowballstemmer.EnglishStemmer().stemWord
-
-
-_STEMMER = _Stemmer()
-
-
 @lru_cache(20_000)
 def uninflected(word: str) -> str:
     """A word without its endings, "closes" and "closed" as "close".
@@ -153,7 +142,8 @@ def uninflected(word: str) -> str:
     """
     verb = IRREGULAR_VERBS.get(word)
     known = verb if verb in _ONLY_VERBS else _PLURALS.get(word)
-    return str(_STEMMER.of(known or word))
+    # One of its own for each word, which it keeps while it works: threads may share none.
+    return str(snowballstemmer.EnglishStemmer().stemWord(known or word))
 
 
 def query_terms(text: str) -> list[str]:
