@@ -26,10 +26,9 @@ from memnet.facts.hops import (
     follow_facts,
     unique_pairs,
 )
-from memnet.text.names import edits, is_name, normalise, stems
+from memnet.text.names import MAX_QUESTION_WORDS, edits, is_name, normalise, stems, word_runs
 
 _MAX_NAME_WORDS = 12
-_MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
 _MAX_MISSPELLED_WORDS = 4  # Max. words of a name that may be misspelled
 # Characters. Too many shorter words are one edit apart; longer ones have too many edits, 74 for
 # each character.
@@ -37,7 +36,6 @@ _MISSPELLED_LENGTH = range(5, 61)
 # Runs of words that are tried, so that a question of unknown words comes to an end.
 _MAX_MISSPELLED = 200
 
-Span = tuple[int, int]  # First word, and the word after the last
 # Filters normalised names by those that the memory knows.
 Lookup = Callable[[Iterable[str]], Collection[str]]
 
@@ -76,40 +74,23 @@ def link(question: str, lookup: Lookup) -> LinkedQuestion:
     Words such as "who" and "it" count as names only where there is no other; only where there is
     none at all, names one edit away from words of the question are looked for.
     """
-    words = tuple(normalise(question).split()[:_MAX_QUESTION_WORDS])
-    spans = _spans(words, _MAX_NAME_WORDS)
+    words = tuple(normalise(question).split()[:MAX_QUESTION_WORDS])
+    spans = word_runs(words, _MAX_NAME_WORDS)
     known = lookup(spans)
     names = [run for run in spans if run in known]
     likely = [name for name in names if is_name(name) or name.isdigit()]
-    mentions = [
-        Mention(*spans[name], {name: 1.0}) for name in _without_overlap(likely or names, spans)
-    ]
+    mentions: list[Mention] = []
+    for name in likely or names:
+        start, end = spans[name]
+        if all(end <= other.start or other.end <= start for other in mentions):
+            mentions.append(Mention(start, end, {name: 1.0}))
     mentions = mentions or _misspelled(words, lookup)
     return LinkedQuestion(words, tuple(sorted(mentions)))
 
 
-def _spans(words: tuple[str, ...], max_length: int) -> dict[str, Span]:
-    """Every run of words with where it first stands; long ones first."""
-    spans: dict[str, Span] = {}
-    for length in range(min(max_length, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            run = " ".join(words[start : start + length])
-            spans.setdefault(run, (start, start + length))
-    return spans
-
-
-def _without_overlap(names: Iterable[str], spans: Mapping[str, Span]) -> list[str]:
-    chosen: list[str] = []
-    for name in names:
-        start, end = spans[name]
-        if all(end <= spans[other][0] or spans[other][1] <= start for other in chosen):
-            chosen.append(name)
-    return chosen
-
-
 def _misspelled(words: tuple[str, ...], lookup: Lookup) -> list[Mention]:
     """The longest run of words that is one edit away from a name, if any."""
-    spans = _spans(words, _MAX_MISSPELLED_WORDS)
+    spans = word_runs(words, _MAX_MISSPELLED_WORDS)
     possible = (run for run in spans if len(run) in _MISSPELLED_LENGTH and is_name(run))
     for run in islice(possible, _MAX_MISSPELLED):
         if found := sorted(lookup(edits(run))):

@@ -7,7 +7,7 @@ no language model and no list of names: it goes by capital letters, numbers and 
 import re
 import string
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from memnet.text.english import ALIAS, ARTICLES, CONNECTIVES, COPULA, NOT_NAMES, query_terms
@@ -31,7 +31,7 @@ _SENTENCE_END = re.compile(r"(?<=[a-z)\d])\.\s")
 _GAP_CHARACTERS = " ,-–/:'’!&\u00a0"  # May stand between two words of one name
 _OPENING_CHARACTERS = 250  # Characters of a text in which its first sentence is looked for
 _MAX_NAME_WORDS = 10
-_MAX_QUESTION_WORDS = 200
+MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
 _MIN_CODE = 4  # Characters of a number or code that names one thing
 _MAX_LETTERS = 7  # Of an abbreviation that is looked up
 _BETWEEN_INITIALS = r"(?:[ -](?:of|and|for|the|in|to|on|&))?[ -]"
@@ -150,13 +150,18 @@ def _without_article(name: str) -> str:
 
 def possible_names(question: str) -> list[str]:
     """Every n-gram of a question, in any case, that might be a name; longest first."""
-    words = normalise(question).split()[:_MAX_QUESTION_WORDS]
-    ngrams = [
-        " ".join(words[start : start + length])
-        for length in range(min(_MAX_NAME_WORDS, len(words)), 0, -1)
-        for start in range(len(words) - length + 1)
-    ]
-    return list(dict.fromkeys(ngram for ngram in ngrams if is_name(ngram)))
+    words = normalise(question).split()[:MAX_QUESTION_WORDS]
+    return list(filter(is_name, word_runs(words, _MAX_NAME_WORDS)))
+
+
+def word_runs(words: Sequence[str], most: int) -> dict[str, tuple[int, int]]:
+    """Every run of at most some words with where it first stands; long ones first."""
+    spans: dict[str, tuple[int, int]] = {}
+    for length in range(min(most, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            run = " ".join(words[start : start + length])
+            spans.setdefault(run, (start, start + length))
+    return spans
 
 
 def maximal_names(names: Iterable[str]) -> list[str]:
