@@ -119,10 +119,13 @@ def check_weights(tensors: Mapping[str, NDArray[Any]], source: Path) -> None:
             )
 
 
-def check_shapes(
+def check_tensors(
     tensors: Mapping[str, NDArray[Any]], expected: Mapping[str, tuple[Any, ...]], source: Path
 ) -> None:
-    """ModelError if tensors of a source don't have just the names, shapes and dtypes expected."""
+    """ModelError if tensors of a source don't have just the names, shapes and dtypes expected.
+
+    Or if they hold numbers that are no weights.
+    """
     shapes = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
     for name in sorted(shapes.keys() | expected.keys()):
         if shapes.get(name) != expected.get(name):
@@ -131,6 +134,7 @@ def check_shapes(
                 f"{_shown(shapes.get(name))}, expected {_shown(expected.get(name))}; train the "
                 "model again"
             )
+    check_weights(tensors, source)
 
 
 def parse_description(
@@ -147,7 +151,7 @@ def parse_description(
 
 
 def shapes_of(lines: str, sizes: Mapping[str, int]) -> dict[str, tuple[Any, ...]]:
-    """Shapes and dtypes for ``check_shapes`` from lines "KIND AXES NAME ...".
+    """Shapes and dtypes for ``check_tensors`` from lines "KIND AXES NAME ...".
 
     AXES are numbers or names of sizes between commas; a "layer" has a weight of these axes and a
     bias of the first, a "tensor" is one array.

@@ -19,7 +19,7 @@ from memnet.attention.either import (
     sigmoid,
     sum_of,
 )
-from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
+from memnet.checkpoints import MODEL, check_tensors, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -375,6 +375,5 @@ def text_model_of(folder: Path, arrays: Weights, config: HopConfig) -> TextContr
     """The controller of a checkpoint; ModelError if the arrays are not those of one."""
     expected = TextController(config).arrays()
     kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
-    check_shapes(arrays, kinds, folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, kinds, folder)
     return TextController(config, arrays)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
+from memnet.checkpoints import SHIPPED, check_tensors, check_weights, load_checkpoint
 from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session
 from memnet.encoders.protocol import MENTION, TokenStates, UnitVectors
 from memnet.encoders.weights import WEIGHTS_SHA256, load_tokenizer, published_weights
@@ -338,8 +338,7 @@ def shipped_units(folder: Path) -> dict[str, NDArray[np.float32]]:
     arrays, _ = load_checkpoint(folder, UNITS)
     width = BertEncoder.dimension
     shapes = {"projection": ((width, RANK), np.float32), "mean": ((width,), np.float32)}
-    check_shapes(arrays, {name: shapes[name] for name in shapes if name in arrays}, folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, {name: shapes[name] for name in shapes if name in arrays}, folder)
     return arrays
 
 

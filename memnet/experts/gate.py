@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import top_k_softmax
-from memnet.checkpoints import SHIPPED, check_shapes, check_weights, load_checkpoint
+from memnet.checkpoints import SHIPPED, check_tensors, load_checkpoint
 from memnet.documents.question import Question, relation_stems
 from memnet.errors import ModelError
 from memnet.text.names import normalise
@@ -204,8 +204,7 @@ def load_gate(folder: Path) -> Gate:
             "train it again with 'python -m benchmarks.gate.train'"
         )
     shapes = {name: (shape, np.dtype(np.float32)) for name, shape in gate_shapes(dimension).items()}
-    check_shapes(arrays, shapes, folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, shapes, folder)
     return Gate(arrays, str(description.get("encoder")))
 
 

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memnet.checkpoints import (
-    MODEL,
-    SHIPPED,
-    check_shapes,
-    check_weights,
-    load_checkpoint,
-    shipped_models,
-)
+from memnet.checkpoints import MODEL, SHIPPED, check_tensors, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
@@ -108,8 +101,7 @@ def load_encoder(
 def load_static_encoder(folder: Path, full: MiniLMEncoder) -> StaticEncoder:
     """The encoder with the table of a folder; ModelError if there is none, or it is damaged."""
     arrays, description = load_checkpoint(folder, STATIC)
-    check_shapes(arrays, static_shapes(), folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, static_shapes(), folder)
     return StaticEncoder(arrays, description["sha256"][:12], full)
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.attention.arrays import log_odds, probability_of
 from memnet.attention.either import Array, largest_of, library, sum_of, without_gradient
-from memnet.checkpoints import check_shapes, check_weights, parse_description
+from memnet.checkpoints import check_tensors, parse_description
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.facts.hops import (
     Entities,
@@ -283,8 +283,7 @@ def fact_model_of(
     """The fact model of the checkpoint in a folder, and its rule; ModelError if it is not one."""
     checked = parse_description(_Description, description, folder)
     shapes = controller_shapes(checked.config, checked.encoded, len(checked.relations))
-    check_shapes(arrays, {f"{PREFIX}{name}": one for name, one in shapes.items()}, folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, {f"{PREFIX}{name}": one for name, one in shapes.items()}, folder)
     weights = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
     model = FactModel(
         checked.config, FactController(weights, checked.config), checked.relations,

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
-from memnet.checkpoints import (
-    check_shapes,
-    check_weights,
-    delete_checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
+from memnet.checkpoints import check_tensors, delete_checkpoint, load_checkpoint, save_checkpoint
 from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.learning import OnProgress, TrainingProgress, no_progress
@@ -45,8 +39,7 @@ def load_state(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Pa
         name: (tuple(tensor.shape), torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)
         for name, tensor in module.state_dict().items()
     }
-    check_shapes(arrays, expected, source)
-    check_weights(arrays, source)
+    check_tensors(arrays, expected, source)
     module.load_state_dict(tensors_of(arrays))
 
 

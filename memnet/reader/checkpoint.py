@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
+from memnet.checkpoints import check_tensors, load_checkpoint, save_checkpoint
 from memnet.encoders.minilm import shipped_weights
 from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session, quantised
 from memnet.encoders.weights import WEIGHTS_SHA256, internal_name, load_tokenizer
@@ -71,8 +71,7 @@ def load_weights(folder: Path, kind: NetworkKind = READER) -> dict[str, NDArray[
         for name, array in shipped.items()
         if not name.startswith(EMBEDDINGS)
     }
-    check_shapes(tensors, expected | _head_shapes(kind.heads), folder)
-    check_weights(tensors, folder)
+    check_tensors(tensors, expected | _head_shapes(kind.heads), folder)
     return {**shipped, **tensors}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import log_odds, sigmoid
-from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
+from memnet.checkpoints import check_tensors, load_checkpoint
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode
@@ -125,6 +125,5 @@ def load_stance(folder: Path) -> StanceWeights | None:
     tensors, _ = load_checkpoint(folder, STANCE)
     sizes = {"affirming": len(AFFIRMING), "denying": len(DENYING)}
     expected = {name: ((size,), np.dtype(np.float64)) for name, size in sizes.items()}
-    check_shapes(tensors, expected, folder)
-    check_weights(tensors, folder)
+    check_tensors(tensors, expected, folder)
     return StanceWeights(**tensors)

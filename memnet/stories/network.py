@@ -24,14 +24,7 @@ from memnet.attention.either import (
     multi_head,
     sigmoid,
 )
-from memnet.checkpoints import (
-    MODEL,
-    check_shapes,
-    check_weights,
-    load_checkpoint,
-    parse_description,
-    shapes_of,
-)
+from memnet.checkpoints import MODEL, check_tensors, load_checkpoint, parse_description, shapes_of
 from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.ingest.babi import Story
@@ -342,6 +335,5 @@ def story_model_of(
         "joined": config.queries * half, "double": 2 * config.width, "triple": 3 * config.width,
     }  # fmt: skip
     blocks = (_BLOCK.replace("#", f"hops.hops.{block}") for block in range(config.blocks))
-    check_shapes(arrays, shapes_of("".join([_SHAPES, *blocks]), sizes), folder)
-    check_weights(arrays, folder)
+    check_tensors(arrays, shapes_of("".join([_SHAPES, *blocks]), sizes), folder)
     return StoryNetwork(arrays, vocabulary, config)
