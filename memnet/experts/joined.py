@@ -61,6 +61,15 @@ class SplitQuestion(NamedTuple):
     """What documents say of some of the set: "does the handbook call unsafe"."""
 
 
+class _Set(NamedTuple):
+    """What the facts give."""
+
+    names: Sequence[str]
+    evidence: tuple[Evidence, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    model: str = "facts"
+
+
 class _Found(NamedTuple):
     """A sentence that says of a name what is asked."""
 
@@ -93,14 +102,13 @@ def answer_by_both(
     """
     for split in split_question(question):
         by_facts = _set_of(split.set, scope, store, ask_facts)
-        if by_facts.candidates:
-            names = [one.text for one in by_facts.candidates[:_MAX_NAMES]]
-            found = _said_of(names, split.rest, scope, store, encoder)
+        if by_facts.names:
+            found = _said_of(by_facts.names, split.rest, scope, store, encoder)
             return _answer(question, by_facts, found, top_k)
     return None
 
 
-def _set_of(asked: str, scope: Scope, store: MemoryStore, ask_facts: Ask) -> Answer:
+def _set_of(asked: str, scope: Scope, store: MemoryStore, ask_facts: Ask) -> _Set:
     """The set that a phrase means: the subjects of a source that it names, else what facts say."""
     within = _IN_SOURCE.search(asked)
     if within is not None:
@@ -108,25 +116,10 @@ def _set_of(asked: str, scope: Scope, store: MemoryStore, ask_facts: Ask) -> Ans
         for source in store.sources.all(scope.namespace):
             path = PurePath(source.id)
             if source.kind == "facts" and wanted in (normalise(path.name), normalise(path.stem)):
-                names = store.contents.fact_subjects(source.id, source.namespace, _MAX_NAMES)
-                return _plain(asked, names)
+                return _Set(store.contents.fact_subjects(source.id, source.namespace, _MAX_NAMES))
     answer = ask_facts(f"Which {asked}?")
-    return answer if answer.kind == "facts" else _plain(asked, [])
-
-
-def _plain(asked: str, names: Sequence[str]) -> Answer:
-    return Answer(
-        question=asked,
-        kind="facts" if names else "none",
-        answer=names[0] if names else None,
-        confidence=None,
-        abstained=not names,
-        candidates=tuple(Candidate(text=name, score=1.0) for name in names),
-        evidence=(),
-        hops=(),
-        model="facts",
-        elapsed_ms=0.0,
-    )
+    names = [one.text for one in answer.candidates[:_MAX_NAMES]] if answer.kind == "facts" else []
+    return _Set(names, answer.evidence, answer.hops, answer.model)
 
 
 def _said_of(
@@ -191,7 +184,7 @@ def _sentences(symbols: Mapping[str, str], slots: Mapping[int, Slot]) -> Iterato
                 yield _Found(name, slot, start, end, 0.0)
 
 
-def _answer(question: str, by_facts: Answer, found: Sequence[_Found], top_k: int) -> Answer:
+def _answer(question: str, by_facts: _Set, found: Sequence[_Found], top_k: int) -> Answer:
     weights = softmax(np.array([one.score for one in found], np.float32) / np.float32(_TEMPERATURE))
     number = len(by_facts.hops) + 1
     spoken = tuple(
@@ -225,7 +218,7 @@ def _answer(question: str, by_facts: Answer, found: Sequence[_Found], top_k: int
         hops=(*by_facts.hops, hop),
         experts=(
             ExpertWeight(name="documents", weight=0.5, confidence=min(1.0, confidence)),
-            ExpertWeight(name="facts", weight=0.5, confidence=float(bool(by_facts.candidates))),
+            ExpertWeight(name="facts", weight=0.5, confidence=1.0),
         ),
         model=by_facts.model,
         elapsed_ms=0.0,
