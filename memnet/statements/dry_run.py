@@ -79,8 +79,13 @@ class Telling:
     standing: bool = False
 
     def __post_init__(self) -> None:
-        """Take the time."""
-        self.now = statement_time(self.store.statements.latest_time(), self.config.clock_skew)
+        """Take the time, in seconds since the epoch, so that it rises although clocks differ.
+
+        The latest time in the store may be ahead of this machine's clock by the clock skew and
+        still count as now. One further ahead comes from a wrong clock.
+        """
+        latest, clock = self.store.statements.latest_time(), now()
+        self.now = latest if clock < latest <= clock + self.config.clock_skew else clock
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
         """Decide about a sentence and do it; statements with ``near`` keys may be gone by now."""
@@ -180,13 +185,3 @@ def nearest_to(
 def now() -> float:
     """Seconds since the epoch; the store refuses negative times, which a wrong clock may give."""
     return max(0.0, time.time())
-
-
-def statement_time(latest: float, skew: float) -> float:
-    """The time of a statement, in seconds since the epoch; ``latest`` is the latest in the store.
-
-    That may be ahead of this machine's clock by ``skew`` seconds and still count as now, so that
-    times rise although clocks differ. One further ahead comes from a wrong clock.
-    """
-    clock = now()
-    return latest if clock < latest <= clock + skew else clock

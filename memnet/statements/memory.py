@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memnet.config import Config, TellConfig
@@ -99,10 +99,8 @@ class StatementMemory:
         check_namespace(namespace, self._config.limit)
         statements = self._store.statements
         with self._store.reading():
-            if name is None:
-                found = statements.told(statements.ids(namespace).tolist())
-            else:
-                found = _about(self._store, subject_symbol(name), namespace)
+            told = statements.told(statements.ids(namespace).tolist())
+            found = told if name is None else _about(told, subject_symbol(name))
             return _public(self._store, found)
 
     def evictions(self, namespace: str | None) -> tuple[Eviction, ...]:
@@ -115,9 +113,8 @@ class StatementMemory:
 _STORED = Statement.model_fields.keys() - {"changed_by_text", "changes"}
 
 
-def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:
+def _about(told: Sequence[Told], symbol: str) -> list[Told]:
     """Statements about what a symbol is the name of, another name, or whole words of the name."""
-    told = store.statements.told(store.statements.ids(namespace).tolist())
     # An alias such as "my sister" may be that of several, whose own names say so.
     others = {name for one in told if symbol in (names := _names(one)) for name in names}
     return [

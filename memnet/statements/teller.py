@@ -165,14 +165,14 @@ class TellTransaction(Telling):
             journal.note_erasure(self.entry)
             journal.erase(ids)
             return None
-        if [effect.label for effect in resolution.changed] == [Label.MERGE]:
+        if not resolution.added:  # it is merged with one
             journal.note(self.entry, ids, usage=1.0)
             statements.add_usage({ids[0]: 1.0}, self.now, self.config.usage_half_life)
             if new.standing:
                 statements.make_standing(ids)
             return ids[0]
         journal.note(self.entry, ids)
-        slot_id = self._add(new, slot, resolution) if resolution.added else None
+        slot_id = self._add(new, slot, resolution)
         for effect in resolution.changed:
             change, changed = CHANGES[effect.label], effect.told.id
             reason = reason_for(effect, new, resolution.changed)
@@ -180,7 +180,7 @@ class TellTransaction(Telling):
             if until is not None:
                 statements.end([changed], until)
                 statements.mark([changed], change, slot_id, reason)
-            elif slot_id is not None:
+            else:
                 statements.add_change(changed, ChangeBy(slot_id, change, reason))
         return slot_id
 
