@@ -260,7 +260,7 @@ def decided(
     if changed := _CHANGED.match(question.strip()):
         return _changed(stems_of(changed["rest"]), told, reading)
     if (has := _HAS.match(question.strip())) and (passed := _passed_on(has, told)):
-        return _of_form(passed[0], reading, passed[1])
+        return reading.of_form(*passed)
     now = _PRESENT.match(question.strip()) is not None
     places: dict[int | None, int] = {one.id: index for index, one in enumerate(told)}
     found: dict[int, bool] = {}
@@ -275,7 +275,7 @@ def decided(
             found[places.get(one.changed_by, index) if ended else index] = said.yes and not ended
     if len(set(found.values())) != 1:
         return _with_ground(question, told, reading, encode)
-    return _of_form("yes" if next(iter(found.values())) else "no", reading, max(found))
+    return reading.of_form("yes" if next(iter(found.values())) else "no", max(found))
 
 
 def _passed_on(asked: re.Match[str], told: Sequence[Told]) -> tuple[AnswerForm, int] | None:
@@ -305,7 +305,7 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
             items=tuple(one for one in reading.items if not _is_denied(one, told)),
         )
         if not reading.pieces:
-            return _of_none(reading)
+            return reading.of_form("none")
     first = reading.pieces[0]
     best = told[first.statement]
     value = stems_of(best.text[first.start : first.end])
@@ -316,7 +316,7 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
     # Where she works is not where she lives, which may be where she is.
     of_other = wanted and said - {"whereabouts"} and wanted.isdisjoint(said)
     if of_other or is_of_other_kin(question, f"{best.subject}: {best.text}"):
-        return _of_none(reading)
+        return reading.of_form("none")
     if (sides := _FROM_TO.search(best.text)) is None:
         return reading
     side = sides.span("before" if _FORMER.search(question) else "now")
@@ -340,13 +340,9 @@ def _changed(asked: set[str], told: Sequence[Told], reading: StatementReading) -
     for index, one in reversed([*enumerate(told)]):
         is_new = one.id in by or "new" in normalise(one.text).split() or _FROM_TO.search(one.text)
         if is_new and asked <= stems_of(one.text) and not DENIED.search(one.text):
-            return _of_form("yes", reading, index)
+            return reading.of_form("yes", index)
     denied = DENIED.search(told[int(np.argmax(reading.relevance))].text)
-    return _of_none(reading) if reading.form == "no" and not denied else reading
-
-
-def _of_none(reading: StatementReading) -> StatementReading:
-    return reading._replace(forms={**dict.fromkeys(FORMS, 0.0), "none": 1.0})
+    return reading.of_form("none") if reading.form == "no" and not denied else reading
 
 
 def with_instead(
@@ -363,7 +359,7 @@ def with_instead(
         found = INSTEAD.search(one.text)
         if found and one.id in by and normalise(one.subject) == who:
             piece = Piece(index, *found.span("thing"), 1.0)
-            return _of_form("value", reading, index)._replace(pieces=(piece,))
+            return reading.of_form("value", index)._replace(pieces=(piece,))
     return reading
 
 
@@ -387,14 +383,7 @@ def _timed(
         for one in reading.pieces[:1]
     ):
         return reading
-    return _of_form("value", reading, places[0].statement)._replace(pieces=tuple(places))
-
-
-def _of_form(form: AnswerForm, reading: StatementReading, needed: int) -> StatementReading:
-    """A reading of a form that is sure, by the one statement that is needed for it."""
-    forms = {**dict.fromkeys(FORMS, 0.0), form: 1.0}
-    relevance = tuple(float(index == needed) for index in range(len(reading.relevance)))
-    return reading._replace(forms=forms, relevance=relevance)
+    return reading.of_form("value", places[0].statement)._replace(pieces=tuple(places))
 
 
 def _with_ground(
@@ -414,7 +403,7 @@ def _with_ground(
         )
         said = restates(question, best.text, best.subject) if ended else None
         if columns_of(best).relation.ends or (ended and not (said and said.yes)):
-            return _of_form("no", reading, place)
+            return reading.of_form("no", place)
     needed = [one for one, share in zip(told, reading.relevance, strict=True) if share > 1 / 2]
     other_days = reading.form in ("yes", "no") and names_other_times(question, best.text)
     found = differences(question, best.text)
@@ -434,7 +423,7 @@ def _with_ground(
         ):  # little likely: what files say of it counts more
             low: dict[AnswerForm, float] = {"none": 0.6, reading.form: 0.4}
             reading = reading._replace(forms=dict.fromkeys(FORMS, 0.0) | low)
-    return _of_none(reading) if other or (denied and len(needed) < 2) else reading
+    return reading.of_form("none") if other or (denied and len(needed) < 2) else reading
 
 
 def _is_of_state(asked: re.Match[str], one: Told, encode: Encode) -> bool:

@@ -272,8 +272,7 @@ def without_ended(
             return reading._replace(pieces=pieces)
         forms = _without_value(reading.forms)
         if not items or forms["list"] < _LEFT:
-            none = {**dict.fromkeys(forms, 0.0), "none": 1.0}
-            return reading._replace(forms=none, pieces=pieces)
+            return reading.of_form("none")._replace(pieces=pieces)
         # What was taken for a value was one item of a list.
         reading = reading._replace(forms=forms)
     elif reading.form != "list" or items == reading.items:

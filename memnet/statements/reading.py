@@ -129,6 +129,13 @@ class StatementReading(NamedTuple):
         likeliest = max(FORMS[1:-1], key=lambda form: self.forms[form])
         return "value" if likeliest == "list" and len(self.items) == 1 else likeliest
 
+    def of_form(self, form: AnswerForm, needed: int | None = None) -> "StatementReading":
+        """The same, surely of a form; ``needed`` is the one statement that its answer needs."""
+        relevance = self.relevance
+        if needed is not None:
+            relevance = tuple(float(index == needed) for index in range(len(relevance)))
+        return self._replace(forms={**dict.fromkeys(FORMS, 0.0), form: 1.0}, relevance=relevance)
+
 
 class TaggedText(NamedTuple):
     """What a new text says."""
