@@ -8,7 +8,7 @@ import numpy as np
 
 from memnet.errors import ModelError
 from memnet.statements.judge import columns_of, same_subjects
-from memnet.statements.protocol import Judgement, Label
+from memnet.statements.protocol import ENDING, Judgement, Label
 from memnet.storage import ChangeBy, Told
 from memnet.text.names import stems
 from memnet.types import Change
@@ -57,8 +57,6 @@ CHANGES: dict[Label, Change] = {
     Label.END: "end",
     Label.CONTRADICT: "contradict",
 }
-# Labels after which the earlier statement, or a part of it, is no longer valid.
-ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
     Label.CORRECT: "It corrects an earlier statement, which was never valid.",
@@ -102,7 +100,7 @@ def resolve(
             f"the judge of statements gave numbers of shapes {shapes}, expected finite ones of "
             f"shapes {expected}; use another judge"
         )
-    labels = np.argmax(probabilities, axis=1).tolist() if len(earlier) else []
+    labels = np.argmax(probabilities, axis=1).tolist()
     effects = [
         Effect(
             one, Label(label), float(np.clip(probabilities[index, label], 0, 1)),

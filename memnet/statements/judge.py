@@ -15,6 +15,7 @@ from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import REMINDS, has_known_verb, is_over, stems
 from memnet.statements.protocol import (
+    ENDING,
     Judgement,
     Label,
     ParsedStatement,
@@ -265,19 +266,18 @@ class LearnedJudge:
             if not same_subject[index] and _happened_apart(new, earlier[index]):
                 continue
             if same_subject[index] and prefers_instead(new, earlier[index]):
-                labels[index] = np.eye(len(Label), dtype=np.float32)[Label.SUPERSEDE]
+                label, probability = Label.SUPERSEDE, 1.0
+            elif about_other_things(new, earlier[index]):
                 continue
-            if about_other_things(new, earlier[index]):
-                continue
-            if parts_with(new, earlier[index], earlier[index].id == newest):
-                labels[index] = np.eye(len(Label), dtype=np.float32)[Label.END]
-                continue
-            threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
-            label, probability = _change(read.changes[row], new, earlier[index], threshold)
+            elif parts_with(new, earlier[index], earlier[index].id == newest):
+                label, probability = Label.END, 1.0
+            else:
+                threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
+                label, probability = _change(read.changes[row], new, earlier[index], threshold)
+                partly[index] = read.partly[row] > 1 / 2
             labels[index] = 0
             labels[index, label] = probability
             labels[index, Label.NONE] = 1 - probability
-            partly[index] = read.partly[row] > 1 / 2
         return Judgement(labels, partly)
 
 
@@ -290,10 +290,9 @@ def _of_closest(
     closes at 6:30" is not said of "On Saturdays the shop closes at 1". What rules say to be of one
     aspect stays: "from Paris to Rome" ends both where one lives and where one is.
     """
-    labels = judgement.labels.argmax(axis=1) if len(earlier) else np.zeros(0, np.int64)
     own, told = stems_of(new.text), [stems_of(one.text) for one in earlier]
-    ending = (Label.SUPERSEDE, Label.CORRECT, Label.END)
-    changed: list[int] = np.flatnonzero(np.isin(labels, ending)).tolist()
+    labels = judgement.labels.argmax(axis=1)
+    changed: list[int] = np.flatnonzero(np.isin(labels, ENDING)).tolist()
     others = [
         one
         for one in changed

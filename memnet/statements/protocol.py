@@ -76,6 +76,10 @@ class Label(IntEnum):
     """Both can't hold, and neither is known to be wrong."""
 
 
+# Labels after which the earlier statement, or a part of it, is no longer valid.
+ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
+
+
 class Judgement(NamedTuple):
     """What a new statement does to K earlier ones."""
 
