@@ -212,11 +212,9 @@ def written_moment(text: str) -> float | None:
         hour, minute, second = (int(clock[part] or 0) for part in ("hour", "minute", "second"))
         if clock["half"] and 1 <= hour <= _HALF_DAY:
             hour = hour % _HALF_DAY + _HALF_DAY * (clock["half"].lower() == "p")
-    try:
-        moment = datetime(day.year or 0, day.month, day.day, hour, minute, second)
-        return moment.timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
+    with suppress(ValueError, OverflowError, OSError):
+        return datetime(day.year or 0, day.month, day.day, hour, minute, second).timestamp()
+    return None
 
 
 def local_time(seconds: float) -> datetime:

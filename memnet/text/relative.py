@@ -13,7 +13,7 @@ that come back ("every Friday", "Monday to Friday"). Weeks begin on Monday, and
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
@@ -353,14 +353,14 @@ def _place(
 def _dated(place: DateSpan, reference: date, text: str) -> TimeSpan | None:
     """A written day; without a year the nearest one that its role permits."""
     role, since = _role(text, place.start)
-    years: Iterable[int] = range(max(1, reference.year - 4), min(9_999, reference.year + 4) + 1)
-    if place.day.year is not None:
-        years = (place.day.year,)
+    role = "at" if role == "for" else role
+    written = place.day.year
+    near = range(max(1, reference.year - 4), min(9_999, reference.year + 4) + 1)
     days: list[date] = []
-    for year in years:
+    for year in near if written is None else (written,):
         with suppress(ValueError):  # 29 February
             days.append(date(year, place.day.month, place.day.day))
-    if place.day.year is None:
+    if written is None:
         days = [
             day
             for day in days
@@ -369,14 +369,7 @@ def _dated(place: DateSpan, reference: date, text: str) -> TimeSpan | None:
     day = min(days, key=lambda day: abs(day - reference), default=None)
     if day is None:
         return None
-    return TimeSpan(
-        place.start,
-        place.end,
-        one_day(day),
-        "at" if role == "for" else role,
-        relative=False,
-        weekday=False,
-    )
+    return TimeSpan(place.start, place.end, one_day(day), role, relative=False, weekday=False)
 
 
 def _role(text: str, start: int) -> tuple[Role, bool]:
