@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -114,16 +115,14 @@ class MessageContradictions:
         """The two that oppose each other most, in their order, and their probabilities."""
         said = self._sentences(question)
         stances = judge.judge(question.text, [one.text for one in said], _DENIES)
-        best, sides = _CONTRADICTS, None
-        for no, denied in enumerate(said):
-            for yes, affirmed in enumerate(said):
-                both = float(stances.denies[no] * stances.affirms[yes])
-                apart = denied.message.id != affirmed.message.id
-                if apart and denied.speaker == affirmed.speaker and both >= best:
-                    best, sides = both, (no, yes)
-        if sides is None:
+        opposed = [
+            (float(stances.denies[no] * stances.affirms[yes]), no, yes)
+            for (no, denied), (yes, affirmed) in product(enumerate(said), repeat=2)
+            if denied.message.id != affirmed.message.id and denied.speaker == affirmed.speaker
+        ]
+        both, no, yes = max(opposed, default=(0.0, 0, 0))
+        if both < _CONTRADICTS:
             return None
-        no, yes = sides
         weights = {no: float(stances.denies[no]), yes: float(stances.affirms[yes])}
         order = sorted(weights, key=lambda index: said[index].message.id)
         return [said[index] for index in order], [weights[index] for index in order]
