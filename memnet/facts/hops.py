@@ -1,7 +1,7 @@
 """Hops over facts: from the entities a question names, along the relations it asks for."""
 
 import math
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -29,11 +29,6 @@ MAX_DISTANCE = 16  # Tokens from the mention; farther ones share a position embe
 _MIN_SHARE = 1e-3
 _MIN_CONTINUING = 0.01  # Probability of going on below which a chain has halted
 _EPSILON = 1e-9
-
-
-# Score of a mention among those of its question; log-odds of halting now, and of following facts
-# that lead back to a chain's start.
-Signal: TypeAlias = Literal["weigh", "halt", "back"]
 
 
 class FactModelConfig(Settings):
@@ -229,8 +224,12 @@ class FactController:
         read = linear(self._weights, "read", weights @ keys)
         return layer_norm(self._weights, "norm", query + read)
 
-    def signal(self, name: Signal, query: Array) -> Array:
-        """A signal [C] of queries [C, D]."""
+    def signal(self, name: Literal["weigh", "halt", "back"], query: Array) -> Array:
+        """A signal [C] of queries [C, D].
+
+        Score of a mention among those of its question; log-odds of halting now, and of following
+        facts that lead back to a chain's start.
+        """
         return linear(self._weights, name, query)[:, 0]
 
     def _layer(self, prefix: str, query: Array, tokens: Array, mask: Array) -> tuple[Array, Array]:
