@@ -291,7 +291,9 @@ class ExtractiveReader:
         logits = np.zeros(len(packs))
         for row, (pack, scores) in enumerate(zip(packs, self._scores(packs), strict=True)):
             kinds[row] = np.exp(scores.kind[0])
-            spans += _spans(pack, scores, float(kinds[row, QUOTED].sum()))
+            weight = float(kinds[row, QUOTED].sum())
+            found = spans_within(pack, scores.start[0], scores.end[0])
+            spans += [Span(*place, weight * math.exp(score)) for place, score in found]
             of_pack = list(_read_units(pack, scores.relevance[0]))
             logits[row] = np.logaddexp.reduce([one.logit for one in of_pack], initial=-np.inf)
             read += of_pack
@@ -347,17 +349,18 @@ def _read_words(
     return tuple(word for word in words if word in best and word.weight * len(words) > 1)
 
 
-def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
-    """The likeliest spans of a pack that stay within one passage."""
+def spans_within(
+    pack: Pack, start: NDArray[np.float32], end: NDArray[np.float32], max_spans: int = _MAX_SPANS
+) -> Iterator[tuple[tuple[int, int, int], float]]:
+    """The best spans of a pack that stay within one passage, as ``Pack.offsets``, and their scores.
+
+    Those of its tokens as the first and the last are [T] float32.
+    """
     mask = np.array([one is not None for one in pack.offsets])
-    spans: list[Span] = []
-    for start, end, score in best_spans(
-        scores.start[0], scores.end[0], mask, _MAX_SPAN_TOKENS, _MAX_SPANS
-    ):
-        first, last = pack.offsets[start], pack.offsets[end]
+    for begin, stop, score in best_spans(start, end, mask, _MAX_SPAN_TOKENS, max_spans):
+        first, last = pack.offsets[begin], pack.offsets[stop]
         if first is not None and last is not None and first[0] == last[0]:
-            spans.append(Span(first[0], first[1], last[2], weight * math.exp(score)))
-    return spans
+            yield (first[0], first[1], last[2]), score
 
 
 def best_spans(

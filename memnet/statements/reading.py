@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memnet.attention.arrays import sigmoid, softmax
 from memnet.reader.checkpoint import NetworkKind
-from memnet.reader.spans import MASKED_LOGIT, Pack, Packer, Passage, best_spans
+from memnet.reader.spans import MASKED_LOGIT, Pack, Packer, Passage, spans_within
 from memnet.statements.protocol import Label
 from memnet.text.english import ARTICLES
 from memnet.types import Certainty
@@ -86,7 +86,6 @@ def mean_of(values: NDArray[np.float32], span: tuple[int, int]) -> NDArray[np.fl
     return np.asarray(values[span[0] : span[1] + 1].mean(axis=0), np.float32)
 
 
-_MAX_SPAN_TOKENS = 20
 _SPANS = 5
 # Probability from which statements are said to contradict each other: of 22 such questions held out
 # 27 % are found, of 1,202 others 1.1 % taken for one.
@@ -252,12 +251,10 @@ def _pieces(
     masked = np.where(mask[:, None], ends, np.float32(MASKED_LOGIT))
     start, end = (masked - np.logaddexp.reduce(masked, axis=0)).T
     found: list[Piece] = []
-    for first, last, score in best_spans(start, end, mask, _MAX_SPAN_TOKENS, 4 * _SPANS):
-        begin, stop = pack.offsets[first], pack.offsets[last]
-        if begin is not None and stop is not None and begin[0] == stop[0]:
-            weight = float(prior[begin[0]] / prior.max())
-            spans = whole_words(statements[begin[0]].text, [(begin[1], stop[2])])
-            found += [Piece(begin[0], *span, weight * float(np.exp(score))) for span in spans]
+    for (index, begin, stop), score in spans_within(pack, start, end, 4 * _SPANS):
+        weight = float(prior[index] / prior.max())
+        spans = whole_words(statements[index].text, [(begin, stop)])
+        found += [Piece(index, *span, weight * float(np.exp(score))) for span in spans]
     return sorted(found, key=lambda piece: -piece.probability)[:_SPANS]
 
 
