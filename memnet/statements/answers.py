@@ -33,7 +33,7 @@ from memnet.statements.times import (
 )
 from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.dates import local_time
-from memnet.text.english import Clauses, is_foreign, query_terms
+from memnet.text.english import Clauses, is_foreign, query_terms, without_spans
 from memnet.text.names import maximal_names, possible_names
 from memnet.text.relative import asked_times, with_days
 from memnet.types import Answer
@@ -225,8 +225,7 @@ def _in_time(
     asked = asked_times(question, local_time(moment).date())
     if not asked:
         return reading
-    for place in reversed(asked):
-        question = f"{question[: place.start]} {question[place.end :]}"
+    question = without_spans(question, [(one.start, one.end) for one in asked])
     then = min(moment, start_of(max(place.days.last for place in asked)) + 86_399)
     passages = [dated_passage(one, then) for one in found.told]
     by_words = network.answer(question, passages, prior) or reading

@@ -20,12 +20,10 @@ from memnet.statements.things import (
     parted_with,
     stems_of,
 )
-from memnet.statements.times import DENIED
+from memnet.statements.times import DENIED, times_at
 from memnet.storage import Encode, Told
-from memnet.text.dates import local_time
 from memnet.text.english import ARTICLES, Clauses, query_terms
 from memnet.text.names import normalise
-from memnet.text.relative import times_in
 from memnet.text.restated import PREPOSITIONS, differences, names_other_times, restates
 
 _WHETHER = re.compile(
@@ -138,7 +136,7 @@ def without_others(
     kept = _of_closest(question, _of_named(question, kept), encode)
     if _BEFORE.search(question):
         kept = _ended(question, kept, moment)
-    if times_in(question, local_time(moment).date()):
+    if times_at(question, moment):
         return kept
     codes = codes_of(question)
     if not any(codes and codes <= codes_of(one.subject) for one in kept):
@@ -264,7 +262,7 @@ def decided(
     now = _PRESENT.match(question.strip()) is not None
     places: dict[int | None, int] = {one.id: index for index, one in enumerate(told)}
     found: dict[int, bool] = {}
-    for index, one in enumerate(told if not times_in(question, local_time(moment).date()) else ()):
+    for index, one in enumerate(told if not times_at(question, moment) else ()):
         ended = now and one.change == "end" and (one.valid_until or 0) <= moment and one.polarity
         was_over = one.certainty == "was" and one.valid_until == one.valid_from
         holds = not one.has_ended(moment) or was_over
@@ -444,7 +442,7 @@ def _is_of_state(asked: re.Match[str], one: Told, encode: Encode) -> bool:
 
 def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     """Where the one time stands in a statement that says what is asked; None in any other."""
-    times = times_in(one.text, local_time(one.told).date())
+    times = times_at(one.text, one.told)
     if sides := _FROM_TO.search(one.text):
         start, end = sides.span("before" if _FORMER.search(asked.group()) else "now")
         times = [place._replace(role="at") for place in times if start <= place.start < end]

@@ -30,12 +30,11 @@ from memnet.statements.things import (
     prefers_instead,
     stems_of,
 )
-from memnet.statements.times import dated_passage, overlap
+from memnet.statements.times import dated_passage, overlap, times_at
 from memnet.storage import Told
 from memnet.text.dates import DateRange, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
-from memnet.text.relative import times_in
 
 # Verbs of which one and another exclude each other, where both are about the same.
 _LIKING = re.compile(
@@ -168,8 +167,7 @@ def _on_other_days(
 
 
 def _relative_days(told: Told) -> tuple[DateRange, ...]:
-    times = times_in(told.text, local_time(told.told).date())
-    return tuple(place.days for place in times if place.relative)
+    return tuple(one.days for one in times_at(told.text, told.told) if one.relative)
 
 
 @lru_cache(maxsize=10_000)
@@ -323,7 +321,7 @@ def _past_days(told: Told) -> list[DateRange]:
     said_on = local_time(told.told).date()
     return [
         place.days.meant
-        for place in times_in(told.text, said_on)
+        for place in times_at(told.text, told.told)
         if place.role == "at" and not place.weekday and place.days.meant.last <= said_on
     ]
 

@@ -21,12 +21,10 @@ from memnet.statements.relations import (
     split_predicate,
     starts_relation,
 )
-from memnet.statements.times import day_of_change, limits_of
+from memnet.statements.times import day_of_change, limits_of, times_at
 from memnet.storage import Told
-from memnet.text.dates import local_time
-from memnet.text.english import listed, sentences
+from memnet.text.english import listed, sentences, without_spans
 from memnet.text.names import normalise, subject_symbol
-from memnet.text.relative import times_in
 from memnet.types import Certainty
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
@@ -329,7 +327,7 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> 
     if has_known_verb(parsed):
         # By a verb that they know, rules are right; what they find is all of it, in its order. Only
         # "move on 1 July" may be a plan that no word tells from a fact.
-        if parsed.certainty != "is" or not times_in(text, local_time(at).date()):
+        if parsed.certainty != "is" or not times_at(text, at):
             return parsed
         tagged = network.write(text, ()).tagged
         is_done = tagged.certainty == "planned" and day_of_change(text, at) is not None
@@ -342,7 +340,7 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> 
         subject = parsed.subject
     taken = [span] if span else []
     values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
-    relation, denied, _ = _without_negation(_plain(_without(text, [*values, *taken])))
+    relation, denied, _ = _without_negation(_plain(without_spans(text, [*values, *taken])))
     return replace(
         parsed,
         subject=subject,
@@ -368,10 +366,3 @@ def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
     if number and not any(a <= number.end() + 1 < b for a, b in tagged.values):
         end = number.end()
     return start, end
-
-
-def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The words of a text outside of some spans."""
-    for start, end in sorted(spans, reverse=True):
-        text = f"{text[:start]} {text[end:]}"
-    return text

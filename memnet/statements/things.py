@@ -10,12 +10,10 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 from memnet.statements.relations import is_plain_name
-from memnet.statements.times import DENIED
+from memnet.statements.times import DENIED, times_at
 from memnet.storage import Told
-from memnet.text.dates import local_time
-from memnet.text.english import ARTICLES, Clauses, query_terms
+from memnet.text.english import ARTICLES, Clauses, query_terms, without_spans
 from memnet.text.names import STEM_LETTERS, normalise
-from memnet.text.relative import TimeSpan, times_in
 from memnet.text.restated import stem
 
 # Left out of what a thing is called: "my new address" is in the place of "the address".
@@ -199,23 +197,17 @@ def _other_objects(new: Told, called: list[str], earlier: Told) -> bool:
 
 def _frame(told: Told) -> list[str]:
     """The words of a statement without its times."""
-    text = told.text
-    for place in reversed(_times(told)):
-        text = f"{text[: place.start]} {text[place.end :]}"
-    return _words(_HOUR.sub(" ", text))
+    spans = [(one.start, one.end) for one in times_at(told.text, told.told)]
+    return _words(_HOUR.sub(" ", without_spans(told.text, spans)))
 
 
 def _has_time(told: Told) -> bool:
-    return bool(_times(told) or has_hour(told.text))
+    return bool(times_at(told.text, told.told) or has_hour(told.text))
 
 
 def has_hour(text: str) -> bool:
     """Whether a text names an hour of the day."""
     return _HOUR.search(text) is not None
-
-
-def _times(told: Told) -> list[TimeSpan]:
-    return times_in(told.text, local_time(told.told).date())
 
 
 def _common(words: list[str], others: list[str]) -> int:

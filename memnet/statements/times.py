@@ -56,6 +56,11 @@ def _who(told: Told) -> str:
     return "" if set(normalise(told.subject).split()) <= set(words) else told.subject
 
 
+def times_at(text: str, moment: float) -> list[TimeSpan]:
+    """The times that a text of a moment, in seconds since the epoch, writes."""
+    return times_in(text, local_time(moment).date())
+
+
 def days_asked(question: str, moment: float) -> list[DateRange]:
     """The days that a question of a moment asks about; none where it names none."""
     return [place.days for place in asked_times(question, local_time(moment).date())]
@@ -88,7 +93,7 @@ def of_their_time(question: str, told: Sequence[Told], moment: float) -> list[To
         held = {one.id for one in told if any(_match(one, days) > _OTHER for days in asked)}
         replaced = {newest(slot) for slot in held}
         return [one for one in told if one.id in held or newest(one.id) not in replaced]
-    if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
+    if _TO_COME.search(question) or times_at(question, moment):
         return list(told)
     to_replace = {
         one.changed_by for one in told if one.valid_until is not None and one.valid_until > moment

@@ -170,6 +170,13 @@ def overlapping(spans: Iterable[tuple[int, int]], start: int, end: int) -> list[
     return [span for span in spans if span[0] < end and start < span[1]]
 
 
+def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The words of a text outside of some spans."""
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
 def trim_span(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without white space at its ends; None if it is blank."""
     first = _VISIBLE.search(text, start, end)
