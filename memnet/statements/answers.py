@@ -166,18 +166,14 @@ class StatementAnswers:
         ]
         unread = {slot for _, slot in parts} - by.keys()
         by |= {one.id: one for one in self.store.statements.told(sorted(unread))}
-        pairs = [(one, by[slot]) for one, slot in parts if slot in by]
+        pairs = [Ended(one, by[slot]) for one, slot in parts if slot in by]
         denying = {
             one.id
-            for one in {other.id: other for _, other in pairs}.values()
+            for one in {pair.by.id: pair.by for pair in pairs}.values()
             if one.valid_from <= held
             and (columns_of(one).negative or network.manner(one.text).negative > 0)
         }
-        return [
-            Ended(one, other)
-            for one, other in pairs
-            if other.id in denying or parts_with(other, one)
-        ]
+        return [one for one in pairs if one.by.id in denying or parts_with(one.by, one.told)]
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).

@@ -196,7 +196,10 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
         shared = subject & asked
         of_another = bool(shared) and not subject <= asked
         of_asked = any(shared < other <= asked for other in named)
-        return (of_another and of_asked) or _of_other_days(question, text)
+        # Both are of days of the week that come again.
+        each_week = EACH_WEEK.search(question) and EACH_WEEK.search(text)
+        other_days = bool(each_week) and names_other_times(question, text)
+        return (of_another and of_asked) or other_days
 
     others = {place for place in range(len(told)) if is_of_other(place)}
     rest = [said[place] & asked for place in range(len(told)) if place not in others]
@@ -205,12 +208,6 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
         for place, one in enumerate(told)
         if place not in others or not any(said[place] & asked < own for own in rest)
     ]
-
-
-def _of_other_days(question: str, text: str) -> bool:
-    """Whether both are about days of the week that come again, and about others."""
-    both = EACH_WEEK.search(question) and EACH_WEEK.search(text)
-    return bool(both) and names_other_times(question, text)
 
 
 def _denies(one: Told, asked: set[str], ends: bool) -> bool:

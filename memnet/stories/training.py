@@ -3,7 +3,7 @@
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,7 +167,7 @@ class NameShuffler:
     """Augments stories: permutes the names of a task at random."""
 
     def __init__(
-        self, groups: Mapping[str, Sequence[Group]], words: Mapping[str, Iterable[str]],
+        self, groups: Mapping[str, Sequence[Group]], words: Mapping[str, Collection[str]],
         vocabulary: Vocabulary,
     ) -> None:  # fmt: skip
         """Look up the ids of names in a model's vocabulary.
@@ -181,7 +181,7 @@ class NameShuffler:
                 [vocabulary.encode(item) for item in group if item[0] in used]
                 for group in groups.get(task, ())
             ]
-            for task, used in ((task, set(used)) for task, used in words.items())
+            for task, used in words.items()
         }
 
     def draw(self, task: str, rng: random.Random) -> Tensor:
@@ -279,12 +279,7 @@ class StoryTask:
     """
 
     def __init__(
-        self,
-        model: StoryModel,
-        data: StoryData,
-        seed: int,
-        supports: bool = True,
-        renaming: bool = True,
+        self, model: StoryModel, data: StoryData, seed: int, supports: bool, renaming: bool
     ) -> None:
         """Encode all words once; ``supports`` and ``renaming`` as for ``train_stories``."""
         self._model = model

@@ -129,13 +129,12 @@ def _lasting(match: re.Match[str], to: date, tense: Tense) -> DateRange:
 
 
 def _month(match: re.Match[str], to: date, tense: Tense) -> DateRange:
-    month = month_of(match["month"])
-    if match["year"]:
-        return edge_of(unit_of(date(int(match["year"]), month, 1), "month"), match["edge"])
+    month, year = month_of(match["month"]), to.year
     word = match["before"].lower()
     this = to.replace(day=1)
-    year = to.year
-    if word in ("from", "starting"):
+    if match["year"]:
+        year = int(match["year"])
+    elif word in ("from", "starting"):
         # A price "from January" is told a little before or after it begins.
         near = [date(year + years, month, 1) for years in (-1, 0, 1)]
         year = min(near, key=lambda first: abs(first - this)).year
