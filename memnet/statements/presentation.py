@@ -23,6 +23,8 @@ _JOINT = re.compile(r"[,;]|\b(?:and|but|or)\b", re.IGNORECASE)  # Joins two clau
 _OTHER_SIDE = 0.1  # Min. relevance of a further side of a conflict
 # Question about the two sides of a conflict.
 ASKED_BACK = "These contradict each other; which of them is right?"
+# Of no statements
+_NO_READING = StatementReading({**dict.fromkeys(FORMS, 0.0), "none": 1.0}, (), (), 0, ())
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
     "conflict": "statement",
@@ -49,9 +51,11 @@ def answer_of(
     started: float,
 ) -> Answer:
     """The public answer; without a reading, of no statements, it abstains."""
-    relevance: Sequence[float] = () if reading is None else reading.relevance
+    confidence = None if reading is None else 1 - reading.forms["none"]
+    reading = _NO_READING if reading is None else reading
+    relevance = reading.relevance
     shown, short, quotes = _shown(question, found, reading)
-    abstained = reading is None or reading.forms["none"] > NONE or shown is None
+    abstained = reading.forms["none"] > NONE or shown is None
     quoted = {quote.evidence for quote in quotes}
     order = [
         index
@@ -63,20 +67,20 @@ def answer_of(
     ]
     return Answer(
         question=question,
-        kind="none" if abstained or reading is None else _KINDS[reading.form],
+        kind="none" if abstained else _KINDS[reading.form],
         answer=None if abstained else shown,
         short=None if abstained else short,
         quotes=() if abstained else quotes,
-        confidence=None if reading is None else 1 - reading.forms["none"],
+        confidence=confidence,
         abstained=abstained,
-        contradiction=not abstained and reading is not None and reading.form == "conflict",
-        candidates=() if reading is None else _candidates(found, reading),
+        contradiction=not abstained and reading.form == "conflict",
+        candidates=_candidates(found, reading),
         evidence=tuple(
             evidence_of(found.slots[one.id], relevance[index], 2 if one.id in found.second else 1)
             for index in order[:top_k]
             for one in (found.told[index],)
         ),
-        hops=_hops(found, [] if reading is None else attended(reading), top_k),
+        hops=_hops(found, attended(reading), top_k),
         model="statements",
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
@@ -123,11 +127,9 @@ def attended(reading: StatementReading) -> list[float]:
 
 
 def _shown(
-    question: str, found: FoundStatements, reading: StatementReading | None
+    question: str, found: FoundStatements, reading: StatementReading
 ) -> tuple[str | None, str | None, tuple[Quote, ...]]:
     """What a person reads, the short answer, and the pieces that they are made of."""
-    if reading is None:
-        return None, None, ()
     form, relevance = reading.form, reading.relevance
 
     def quote(piece: Piece) -> Quote:

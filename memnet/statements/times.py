@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from datetime import time as clock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,15 +135,10 @@ DENIED = re.compile(r"\b(?:no|not|without|never)\b|n['’]t\b", re.IGNORECASE)
 _ENDS = " \t\r\n,.;:!?()"
 
 
-class Limits(NamedTuple):
-    """When a statement holds, in seconds since the epoch; None where it does not say so."""
+def limits_of(sentence: str, told: float) -> tuple[float | None, float | None]:
+    """From when until when a statement told at a time holds by its "since", "from", "until", "for".
 
-    valid_from: float | None = None
-    valid_until: float | None = None
-
-
-def limits_of(sentence: str, told: float) -> Limits:
-    """When a statement told at a time holds by what it says: "since", "from", "until", "for".
+    In seconds since the epoch; None where it does not say so.
 
     "Until Friday" includes the Friday; "until May" ends as May begins. Sentences about the past
     have no limits, as they stay true, and neither have those of several clauses, of which one may
@@ -154,13 +148,13 @@ def limits_of(sentence: str, told: float) -> Limits:
     day = moment.date()
     times = [place for place in times_in(sentence, day) if place.role != "at"]
     if not times or sentence.rstrip().endswith("?") or _has_clauses(sentence, times):
-        return Limits()
+        return None, None
     perfect = _PERFECT.search(sentence) is not None
     if Clauses(sentence).tense_at(0) < 0 and not perfect:
-        return Limits()
+        return None, None
     by_role: dict[Role, DateRange] = {place.role: place.days for place in times_in(sentence, day)}
     if "for" in by_role and DENIED.search(sentence):
-        return Limits()
+        return None, None
     begin: float | None = None
     end: float | None = None
     try:
@@ -173,12 +167,12 @@ def limits_of(sentence: str, told: float) -> Limits:
             begin = start_of(by_role["from"].first) if "from" in by_role else None
             end = _end(by_role, moment)
     except (OverflowError, ValueError, OSError):  # at the ends of the calendar
-        return Limits()
+        return None, None
     if begin is not None and begin < 0:
         begin = None
     if end is not None and end <= max(told, begin or 0.0):
         end = None
-    return Limits(begin, end)
+    return begin, end
 
 
 def day_of_change(sentence: str, told: float) -> float | None:

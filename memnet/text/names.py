@@ -317,7 +317,6 @@ _VOCATIVE = re.compile(
 )
 # Speakers that are not people: what they say of themselves is not remembered.
 _ROLES = frozenset("assistant system tool function developer bot model ai".split())
-_USER = "user"
 
 
 def speaker_symbols(speaker: str) -> tuple[str, ...]:
@@ -349,4 +348,4 @@ def subject_of(speaker: str) -> str | None:
     name = speaker.strip()
     if not name or name.casefold() in _ROLES:
         return None
-    return "I" if name.casefold() == _USER else name
+    return "I" if name.casefold() == "user" else name

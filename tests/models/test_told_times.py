@@ -29,7 +29,7 @@ def _day(seconds: float | None) -> str | None:
 @pytest.mark.parametrize(("sentence", "begin", "end"), rows_of("limits.tsv"))
 def test_a_sentence_says_when_it_holds(sentence: str, begin: str, end: str) -> None:
     limits = limits_of(sentence, _at(_TOLD))
-    assert (_day(limits.valid_from), _day(limits.valid_until)) == (begin or None, end or None)
+    assert tuple(map(_day, limits)) == (begin or None, end or None)
 
 
 def test_what_is_told_holds_when_it_says(toy_engine: Engine) -> None:
