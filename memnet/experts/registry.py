@@ -21,12 +21,7 @@ from memnet.encoders.minilm import (
     static_shapes,
 )
 from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
-from memnet.encoders.protocol import (
-    Encoder,
-    QuickEncoder,
-    TokenEncoder,
-    token_encoder,
-)
+from memnet.encoders.protocol import Encoder, QuickEncoder, TokenEncoder, token_encoder
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions

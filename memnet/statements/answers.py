@@ -24,15 +24,9 @@ from memnet.statements.presentation import (
 )
 from memnet.statements.reading import StatementReader, StatementReading
 from memnet.statements.things import parts_with
-from memnet.statements.times import (
-    dated_passage,
-    days_asked,
-    of_their_time,
-    start_of,
-    weights_in_time,
-)
+from memnet.statements.times import dated_passage, days_asked, of_their_time, weights_in_time
 from memnet.storage import MemoryStore, Scope, Told
-from memnet.text.dates import local_time
+from memnet.text.dates import local_time, start_of
 from memnet.text.english import Clauses, is_foreign, query_terms, without_spans
 from memnet.text.names import maximal_names, possible_names
 from memnet.text.relative import asked_times, with_days

@@ -13,7 +13,7 @@ from memnet.statements.relations import is_plain_name
 from memnet.statements.times import DENIED, times_at
 from memnet.storage import Told
 from memnet.text.english import ARTICLES, Clauses, query_terms, without_spans
-from memnet.text.names import STEM_LETTERS, normalise
+from memnet.text.names import STEM_LETTERS, has_digit, normalise
 from memnet.text.restated import stem
 
 # Left out of what a thing is called: "my new address" is in the place of "the address".
@@ -222,4 +222,4 @@ def _unnumbered(words: list[str]) -> set[str]:
 
 
 def _codes(words: list[str]) -> set[str]:
-    return {word for word in words if any(map(str.isdigit, word))}
+    return set(filter(has_digit, words))

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from datetime import time as clock
+from datetime import datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.reader.spans import Passage
 from memnet.storage import Told
-from memnet.text.dates import DateRange, day_name, local_time, one_day
+from memnet.text.dates import DateRange, day_name, local_time, one_day, start_of
 from memnet.text.english import Clauses
 from memnet.text.names import normalise, subject_of
 from memnet.text.relative import EVER, Role, TimeSpan, asked_times, times_in
@@ -63,11 +62,6 @@ def times_at(text: str, moment: float) -> list[TimeSpan]:
 def days_asked(question: str, moment: float) -> list[DateRange]:
     """The days that a question of a moment asks about; none where it names none."""
     return [place.days for place in asked_times(question, local_time(moment).date())]
-
-
-def start_of(day: date) -> float:
-    """The start of a day of this machine's zone, in seconds since the epoch."""
-    return datetime.combine(day, clock()).timestamp()
 
 
 def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError, ModelError
 from memnet.storage import Scope
-from memnet.text.dates import one_day
+from memnet.text.dates import one_day, start_of
 from memnet.text.relative import days_named
 from memnet.types import Message
 
@@ -55,8 +55,7 @@ def check_moment(value: object, what: str, *, last: bool = False) -> float | Non
         if isinstance(value, date) and not isinstance(value, datetime):
             days = one_day(value)
         if days is not None:
-            ends = days.first, days.last + timedelta(days=1)
-            begin, after = (datetime.combine(day, datetime.min.time()).timestamp() for day in ends)
+            begin, after = start_of(days.first), start_of(days.last + timedelta(days=1))
             # The last second: what is told at the start of the next day was not known.
             seconds = begin if not last else now if begin <= now < after else after - 1
         else:

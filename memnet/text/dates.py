@@ -5,7 +5,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple, Self
 
 from dateutil.relativedelta import relativedelta
@@ -152,6 +152,11 @@ class DateRange:
 def one_day(day: date) -> DateRange:
     """A day alone."""
     return DateRange(day, day)
+
+
+def start_of(day: date) -> float:
+    """The start of a day of this machine's zone, in seconds since the epoch."""
+    return datetime.combine(day, time()).timestamp()
 
 
 def week_of(day: date, weeks: int) -> DateRange:
