@@ -12,8 +12,9 @@ from memnet.checkpoints import SHIPPED
 from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
+from memnet.reader.passages import slot_candidate
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.presentation import ASKED_BACK, candidate_of, quote_at
+from memnet.statements.presentation import ASKED_BACK, quote_at
 from memnet.statements.stance import STANCE, StanceJudge, load_stance, shared_words
 from memnet.storage import MemoryStore
 from memnet.text.english import sentences
@@ -61,10 +62,11 @@ class MessageContradictions:
         if found is None:
             return answer
         sides, weights = found
-        quotes = tuple(
-            quote_at(one.message, one.start, one.start + len(one.text), weight)
+        pieces = [
+            (one.message, one.start, one.start + len(one.text), weight)
             for one, weight in zip(sides, weights, strict=True)
-        )
+        ]
+        quotes = tuple(quote_at(*piece) for piece in pieces)
         first = {one.message.id: one.message for one in sides}
         others = (one for one in answer.evidence if one.id not in first)
         return answer.model_copy(
@@ -77,7 +79,7 @@ class MessageContradictions:
                 "confidence": float(np.prod(weights)) ** 0.5,
                 "abstained": False,
                 "contradiction": True,
-                "candidates": tuple(candidate_of(one, one.weight) for one in quotes),
+                "candidates": tuple(slot_candidate(*piece) for piece in pieces),
                 "evidence": (*first.values(), *others)[: max(top_k, len(first))],
                 "elapsed_ms": answer.elapsed_ms + (time.perf_counter() - started) * 1000,
             }

@@ -209,7 +209,7 @@ def span_candidate(span: Span, passages: Sequence[RankedSlot], weight: float = 1
     return slot_candidate(slot, start, end, weight * span.probability)
 
 
-def slot_candidate(slot: Slot, start: int, end: int, score: float) -> Candidate:
+def slot_candidate(slot: Slot | Evidence, start: int, end: int, score: float) -> Candidate:
     """A piece of the text of a slot as a candidate, placed in its source."""
     first, last = slot.start + start, slot.start + end
     return Candidate(

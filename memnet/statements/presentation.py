@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.reader.passages import evidence_of
+from memnet.reader.passages import evidence_of, slot_candidate
 from memnet.reader.spans import Passage
 from memnet.statements.decisions import says
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
@@ -199,13 +199,6 @@ def quote_at(slot: Slot | Evidence, start: int, end: int, weight: float) -> Quot
     )
 
 
-def candidate_of(quote: Quote, score: float) -> Candidate:
-    """A quotation as a possible answer."""
-    return Candidate(
-        text=quote.text, score=score, evidence=quote.evidence, start=quote.start, end=quote.end
-    )
-
-
 def _candidates(found: FoundStatements, reading: StatementReading) -> tuple[Candidate, ...]:
     """Possible answers, best first."""
     if reading.form in ("yes", "no", "count"):
@@ -215,7 +208,7 @@ def _candidates(found: FoundStatements, reading: StatementReading) -> tuple[Cand
     if reading.form == "conflict":
         pieces = tuple(_whole(found, one, reading.relevance[one]) for one in _needed(reading))
     return tuple(
-        candidate_of(quote_at(found.slots[found.told[at].id], start, end, score), score)
+        slot_candidate(found.slots[found.told[at].id], start, end, score)
         for at, start, end, score in pieces
     )
 

@@ -326,12 +326,10 @@ def _clauses(sentence: str) -> Iterator[str]:
     parts = [part.strip() for part in _BREAK.split(sentence)]
     last = ""
     for part, following in pairwise([*parts, ""]):
-        if not part or (_CONDITION.match(part) and not _ONLY.match(part)):
-            last = ""
-            continue
         others = _DENIAL.search(part) is not None and _ONLY_OTHERS.match(following) is not None
         conditional = not others or not _OF_CONDITIONS.isdisjoint(following.casefold().split())
-        if _CONDITION.match(following) and conditional:
+        is_condition = not part or (_CONDITION.match(part) and not _ONLY.match(part))
+        if is_condition or (_CONDITION.match(following) and conditional):
             last = ""
             continue
         cut = _CUT_DENIAL.search(part.rstrip(" .!"))
