@@ -107,14 +107,12 @@ class FactAnswers:
                     Candidate(text=slots[value_slots[entity]].value, score=weight)
                     for entity, weight in chosen
                 ]
-        best = [slots[step.slot] for steps in paths[:1] for step in steps]
-        unseen = dict.fromkeys(
-            slots[step.slot].relation for steps in paths[:1] for step in steps if step.unseen
-        )
+        path = paths[0] if paths else []
+        best = [slots[step.slot] for step in path]
+        unseen = dict.fromkeys(slots[step.slot].relation for step in path if step.unseen)
         confidence = None
         if candidates:
-            weight = candidates[0].score
-            confidence = self._confidence(linked, weight, best, unseen=bool(unseen))
+            confidence = self._confidence(linked, candidates[0].score, best, unseen=bool(unseen))
         asked = self.answering
         abstained = confidence is None or confidence < asked.threshold
         promise = _PROMISE if asked.answer_threshold is None else asked.answer_threshold
