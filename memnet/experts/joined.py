@@ -52,15 +52,6 @@ _MIN_COVERED, _MIN_SIMILAR = 0.6, 0.55
 Ask = Callable[[str], Answer]
 
 
-class SplitQuestion(NamedTuple):
-    """A question for two experts."""
-
-    set: str
-    """What the facts are asked for: "ships built by Kerrin Yard"."""
-    rest: str
-    """What documents say of some of the set: "does the handbook call unsafe"."""
-
-
 class _Set(NamedTuple):
     """What the facts give."""
 
@@ -80,8 +71,12 @@ class _Found(NamedTuple):
     score: float
 
 
-def split_question(question: str) -> Iterator[SplitQuestion]:
-    """The ways to read a question as one about some of a set, the shortest set first."""
+def split_question(question: str) -> Iterator[tuple[str, str]]:
+    """The ways to read a question as one about some of a set, the shortest set first.
+
+    What the facts are asked for, "ships built by Kerrin Yard", and what documents say of some of
+    the set: "does the handbook call unsafe".
+    """
     asked = question.strip().rstrip(_ENDS)
     begin = _ASKED.match(asked)
     if begin is None:
@@ -90,7 +85,7 @@ def split_question(question: str) -> Iterator[SplitQuestion]:
     for verb in _VERB.finditer(rest):
         head = rest[: verb.start()]
         if not _RELATIVE.search(head):
-            yield SplitQuestion(head, rest[verb.end() :])
+            yield head, rest[verb.end() :]
 
 
 def answer_by_both(
@@ -100,10 +95,10 @@ def answer_by_both(
 
     It abstains where the facts give a set and no document says of any of it what is asked.
     """
-    for split in split_question(question):
-        by_facts = _set_of(split.set, scope, store, ask_facts)
+    for asked, rest in split_question(question):
+        by_facts = _set_of(asked, scope, store, ask_facts)
         if by_facts.names:
-            found = _said_of(by_facts.names, split.rest, scope, store, encoder)
+            found = _said_of(by_facts.names, rest, scope, store, encoder)
             return _answer(question, by_facts, found, top_k)
     return None
 

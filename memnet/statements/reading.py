@@ -8,7 +8,7 @@ ones: what it is about, what it says of that, and what it changes.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,6 @@ class StatementScores(NamedTuple):
     number: NDArray[np.float32]  # [B, 13]: the answer by counting
     negative: NDArray[np.float32]  # [B]: the log-odds that a new statement denies or ends something
     certainty: NDArray[np.float32]  # [B, 4]: ``CERTAINTIES``, of a new statement
-
-
-ScoreStatements: TypeAlias = Callable[[Pack], StatementScores]  # A trained network, given a pack
 
 
 def split_scores(tokens: NDArray[np.float32], text: NDArray[np.float32]) -> StatementScores:
@@ -165,7 +162,7 @@ class WriteReading(NamedTuple):
 class StatementReader:
     """Reads with a trained network. May be called from several threads at once."""
 
-    network: ScoreStatements
+    network: Callable[[Pack], StatementScores]
     packer: Packer
 
     def fitting(self, text: str, statements: Sequence[Passage]) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine
-from memnet.experts.joined import SplitQuestion, split_question
+from memnet.experts.joined import split_question
 
 FACTS = """Grey Swan\tbuilt by\tDallow Yard
 Blue Otter\tbuilt by\tDallow Yard
@@ -115,7 +115,7 @@ def test_a_namespace_without_documents_has_no_second_expert(tmp_path: Path) -> N
 
 def test_a_question_is_split_at_each_verb_that_ends_no_clause() -> None:
     assert list(split_question("Which of the ships that were built by Ann is unsafe?")) == [
-        SplitQuestion("ships that were built by Ann", "is unsafe")
+        ("ships that were built by Ann", "is unsafe")
     ]
     assert list(split_question("Who is unsafe?")) == []
     assert list(split_question("Which of the ships?")) == []
