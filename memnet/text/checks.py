@@ -120,7 +120,7 @@ def check_question(
     namespace: str | None,
     where: Mapping[str, Any] | None,
     config: Config,
-    as_of: object = None,
+    as_of: object,
 ) -> tuple[int, Scope]:
     """The evidence to return and where to look for ``Engine.ask``; InputError if not usable."""
     limits = config.limit
@@ -130,13 +130,9 @@ def check_question(
     check_namespace(namespace, limits)
     top_k = config.hop.evidence if top_k is None else top_k
     for name, value, most in (("top_k", top_k, limits.evidence), ("hops", hops, limits.hops)):
-        if value is not None and not _is_count(value, most):
+        if value is not None and not (isinstance(value, int) and 1 <= value <= most):
             raise InputError(f"{name} is {value!r}; it must be a whole number from 1 to {most:,}")
     return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of", last=True))
-
-
-def _is_count(value: object, limit: int) -> bool:
-    return isinstance(value, int) and 1 <= value <= limit
 
 
 @contextmanager
