@@ -304,8 +304,9 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
     first = reading.pieces[0]
     best = told[first.statement]
     value = stems_of(best.text[first.start : first.end])
+    # "Where did she live before Rome?" is not answered by "Rome".
     if value and value <= stems_of(question) and not _CHOICE.search(question):
-        return _of_none(reading)  # "Where did she live before Rome?" is not answered by "Rome".
+        return reading.of_form("none")
     does, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
     wanted = relation_of(f"{does['verb']}s at y", "").aspects if does else frozenset[str]()
     # Where she works is not where she lives, which may be where she is.
