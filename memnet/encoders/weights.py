@@ -5,7 +5,6 @@ The tokenizer ships, as the weights in int8 do; those in float32 are of a packag
 
 import hashlib
 import importlib.util
-import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,6 @@ _TENSOR_NAMES = (
     (".output.dense.", ".contract."),
     (".output.LayerNorm.", ".output_norm."),
 )
-_digests: dict[tuple[Path, int, int], str] = {}
-_digests_lock = threading.Lock()
 
 
 def model_folder() -> Path:
@@ -74,7 +71,8 @@ def checked(path: Path, expected: str, again: str) -> Path:
     EncoderError where it is missing or another one.
     """
     try:
-        digest = _digest(path)
+        state = path.stat()
+        digest = _digest(path, state.st_size, state.st_mtime_ns)
     except OSError as error:
         raise EncoderError(f"the encoder's file {path} can't be read ({error}); {again}") from error
     if digest != expected:
@@ -85,15 +83,11 @@ def checked(path: Path, expected: str, again: str) -> Path:
     return path
 
 
-def _digest(path: Path) -> str:
+@cache
+def _digest(path: Path, _size: int, _changed: int) -> str:
     """sha256 of a file, computed again when its size or time of change differs."""
-    state = path.stat()
-    key = (path, state.st_size, state.st_mtime_ns)
-    with _digests_lock:
-        if key not in _digests:
-            with path.open("rb") as file:
-                _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        return _digests[key]
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def internal_name(published: str) -> str:
