@@ -27,7 +27,8 @@ MINILM = "minilm"  # Name of the checkpoint of the encoder's weights in int8, an
 QUERY = "query"  # The same of the additions to them by which questions are encoded
 _POSITIONS, _WIDTH = 256, 384
 _BATCHES = ((16, 128), (32, 32), (32, 8))  # Texts and tokens of the batches ranges are observed on
-_CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
+_CLS, _SEP, _FIRST_WORD = 101, 102, 999
+VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +75,7 @@ def encoder_model(
 
 
 def random_texts(
-    first: int = _CLS, last: int = _SEP, word: int = _FIRST_WORD, vocabulary: int = _VOCABULARY
+    first: int = _CLS, last: int = _SEP, word: int = _FIRST_WORD, vocabulary: int = VOCABULARY
 ) -> Iterator[dict[str, NDArray[np.int64]]]:
     """Batches of texts of random words, ids [B, T] int64 with [CLS] and [SEP], to observe.
 
@@ -136,7 +137,7 @@ class BertEncoder:
     # Model, start of the weights' sha256, pooling and window; the same in int8 and in float32, as
     # vectors of both may be mixed.
     fingerprint: str
-    dimension = 384
+    dimension = _WIDTH
     window: int  # Tokens of the longest training texts, the first and the last one included
     units: Path  # The folder of the checkpoint ``UNITS``
     prompts: tuple[str, str] = "", ""  # Before questions, and before texts that are stored
@@ -360,7 +361,6 @@ def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
 
 STATIC = "static"  # Name of the encoder, of its checkpoint and of the folder that ships
 STATIC_PREFIX = "all-MiniLM-L6-v2/static/"  # Start of the fingerprints of all such tables
-VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
 RANK = 128  # R, width of the table; of the keys of units too
 _PIECE_TOKENS = 2048  # A longer text is summed in pieces, so that memory stays bounded
 _BATCH_PIECES = 128
@@ -377,7 +377,6 @@ class StaticEncoder:
     principal components and weighted by frequency; fitted to the vectors of texts as in tokenlearn.
     """
 
-    releases_gil = True
     quick_is_final = True
     dimension = MiniLMEncoder.dimension
 
@@ -390,22 +389,10 @@ class StaticEncoder:
         """
         self.fingerprint = f"{STATIC_PREFIX}{digest}"
         self.releases_gil = full.releases_gil
+        self.encode = self.encode_document = full.encode
+        self.encode_query = full.encode_query
+        self.encode_tokens = full.encode_tokens
         self._arrays = arrays
-        self._full = full
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, rows of length one, by the network."""
-        return self._full.encode(texts)
-
-    encode_document = encode
-
-    def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N questions -> [N, 384] float32, rows of length one, by the network."""
-        return self._full.encode_query(texts)
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Token states of N texts, by the network."""
-        return self._full.encode_tokens(texts)
 
     def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, by the table, in half precision as stored."""
