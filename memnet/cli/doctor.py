@@ -256,10 +256,6 @@ def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
     from memnet.encoders.weights import load_tokenizer
     from memnet.storage.files import ModelFolders
 
-    def model(name: str, sha256: str, folder: Path, problem: str | None) -> dict[str, Any]:
-        known = {"fingerprint": sha256[:12] or None, "path": str(folder), "problem": problem}
-        return {"name": name, **known}
-
     try:
         load_tokenizer()
     except EncoderError as error:
@@ -268,13 +264,16 @@ def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
     found = [(path.parent.name, path) for path in sorted(SHIPPED.glob("*/[!t]*.json"))]
     found += [(f"models/{name}", own.folder(name) / f"{MODEL}.json") for name in own.names()]
     for name, path in found:
-        label = name if path.stem in ("model", name) else f"{name}/{path.stem}"
+        label = name if path.stem in (MODEL, name) else f"{name}/{path.stem}"
+        fingerprint = problem = None
         try:
-            described = load_checkpoint(path.parent, path.stem)[1]
-            yield model(label, str(described["sha256"]), path.parent, None)
+            fingerprint = str(load_checkpoint(path.parent, path.stem)[1]["sha256"])[:12]
         except ModelError as error:
-            problems += [str(error)] if path.is_relative_to(SHIPPED) else []
-            yield model(label, "", path.parent, str(error))
+            problem = str(error)
+            problems += [problem] if path.is_relative_to(SHIPPED) else []
+        yield {
+            "name": label, "fingerprint": fingerprint, "path": str(path.parent), "problem": problem,
+        }  # fmt: skip
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
