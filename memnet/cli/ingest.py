@@ -192,7 +192,11 @@ def ingest(
             print_result(report, as_json, partial(_show_report, reporter=reporter))
             sys.stdout.flush()
         if follow:
-            _follow(updates, paths, as_json=as_json)
+            show_note(f"Watching {', '.join(paths)}; Ctrl+C to stop.")
+            with suppress(KeyboardInterrupt):
+                for update in updates:
+                    print_result(update, as_json, _show_update)
+                    sys.stdout.flush()
         counts = engine.store.quick.counts()
         if (quick := counts.vectors - counts.full) and not follow:
             show_note(f"Questions can be asked now; {quick:,} vectors are quick ones.")
@@ -200,15 +204,6 @@ def ingest(
             if finish:
                 with _bar("Full vectors", quick) as advance:
                     engine.encode_full(on_progress=lambda done: advance(done, f"{done:,} vectors"))
-
-
-def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
-    """Print what each change of the folders did, until the user interrupts."""
-    show_note(f"Watching {', '.join(paths)}; Ctrl+C to stop.")
-    with suppress(KeyboardInterrupt):
-        for report in updates:
-            print_result(report, as_json, _show_update)
-            sys.stdout.flush()
 
 
 @click.command()
@@ -313,9 +308,8 @@ def _show_update(report: "WatchReport") -> None:
 
 def _counted(kinds: Mapping[str, int], most: int | None = None) -> str:
     """Files by kind, the commonest first; with ``most`` no more kinds than that."""
-    counted = sorted(kinds.items(), key=lambda item: -item[1])
-    parts = [_number(count, kind) for kind, count in counted[:most]]
-    return ", ".join([*parts, *(["..."] if len(counted) > len(parts) else [])])
+    parts = [_number(count, kind) for kind, count in Counter(kinds).most_common(most)]
+    return ", ".join([*parts, *(["..."] if len(kinds) > len(parts) else [])])
 
 
 def _number(count: int, what: str) -> str:
