@@ -137,9 +137,7 @@ def _name_origin(error: click.ClickException) -> None:
         return
     source = error.ctx.get_parameter_source(error.param.name or "")
     if source == click.core.ParameterSource.ENVIRONMENT:
-        names = error.param.envvar or ()
-        variables = [names] if isinstance(names, str) else names
-        origin = "$" + next(one for one in variables if os.environ.get(one))
+        origin = "$" + next(one for one in error.param.envvar or () if os.environ.get(one))
     elif source == click.core.ParameterSource.DEFAULT_MAP:
         origin = str(error.ctx.find_root().params["config"])
     else:
