@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.cheap_encoder import CheapEncoder
 from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.cli.show import show_answer, show_hops
+from memnet.cli.show import explain, show_answer
 from memnet.encoders.protocol import Encoder
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.model import AnswerRule
@@ -70,7 +70,7 @@ def check_answer(engine: Engine, question: str, **options: Any) -> None:
     answer.model_dump_json()
     with redirect_stdout(io.StringIO()):
         show_answer(answer)
-        show_hops(answer)
+        explain(answer)
     for item in answer.evidence:
         hold(len(item.text) == item.end - item.start, "evidence is not its span")
 

@@ -75,16 +75,6 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
         explain(answer)
 
 
-def explain(answer: Answer) -> None:
-    """Print which experts answered, what each hop attended to, and why."""
-    if answer.experts:
-        table = _table("Answered by", "confidence", what="expert")
-        for expert in answer.experts:
-            table.add_row(_share(expert.weight), expert.name, f"{expert.confidence:.2f}")
-        print_table(make_console(), table)
-    show_hops(answer)
-
-
 def _show_result(console: Console, answer: Answer, explained: bool) -> None:
     values: list[str] = []
     ids = answer.carrying
@@ -147,15 +137,14 @@ def _line_of(line: str, kind: AnswerKind) -> Text:
     return Text(indent + text_line(line))
 
 
-def _marked(console: Console, line: Text, short: str | None) -> Text:
+def _marked(console: Console, line: Text, short: str) -> Text:
     """A line with the first occurrence of a short answer marked; alone it is bold without signs."""
-    short = text_line(short or "")
-    start, end = line.plain.find(short), line.plain.find(short) + len(short)
+    short = text_line(short)
+    start = line.plain.find(short)
     if start < 0 or not short:
         return line
-    alone = len(line.plain) == len(short)
-    mark = Text(short, style="bold") if alone else _mark(console, short)
-    return Text.assemble(line[:start], mark, line[end:])
+    mark = Text(short, style="bold") if line.plain == short else _mark(console, short)
+    return Text.assemble(line[:start], mark, line[start + len(short) :])
 
 
 def _print_hanging(console: Console, sign: Text, line: Text, last: str = "") -> None:
@@ -255,9 +244,14 @@ def show_found(query: str, evidence: Sequence[Evidence]) -> None:
         show_evidence(console, number, item, query)
 
 
-def show_hops(answer: Answer) -> None:
-    """Print a table of what each hop attended to, and why it went there where that is known."""
+def explain(answer: Answer) -> None:
+    """Print which experts answered, and what each hop attended to, with why where that is known."""
     console = make_console()
+    if answer.experts:
+        table = _table("Answered by", "confidence", what="expert")
+        for expert in answer.experts:
+            table.add_row(_share(expert.weight), expert.name, f"{expert.confidence:.2f}")
+        print_table(console, table)
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     evidence = {item.id: item for item in answer.evidence}
     for hop in answer.hops:

@@ -16,7 +16,7 @@ from benchmarks.fuzz_doors import DOORS
 from benchmarks.hostile_inputs import changed_json, hostile_value
 from memnet import Config, Document, Engine, MemnetError
 from memnet.checkpoints import load_checkpoint
-from memnet.cli.show import show_answer, show_hops
+from memnet.cli.show import explain, show_answer
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, Problem, one_line
 from memnet.experts.registry import load_model, model_folder
@@ -187,7 +187,7 @@ def test_what_is_remembered_is_no_markup_for_the_terminal(
     )
     answer = toy_engine.ask("What is Orre?")
     show_answer(answer)
-    show_hops(answer)
+    explain(answer)
     shown = capsys.readouterr().out
     assert "\x1b]" not in shown
     assert "[/x] :smile:" in shown
