@@ -34,12 +34,11 @@ def train() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported
 
 
-out_option = click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the model."
-)
+_PATH = click.Path(path_type=Path)
+out_option = click.option("--out", type=_PATH, required=True, help="Folder of the model.")
 own_out_option = click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Folder of the model.  [default: the store's own, where 'memnet ask' uses it by itself]",
 )
 threads_option = click.option(
@@ -53,7 +52,7 @@ def files_option(name: str, what: str) -> Callable[[_Command], _Command]:
     return click.option(
         f"--{name}",
         f"{name}_files",
-        type=click.Path(path_type=Path),
+        type=_PATH,
         required=True,
         multiple=True,
         help=f"{what}; may be given several times.",
@@ -183,7 +182,7 @@ def _show_facts(report: "EpochReport") -> None:
 @train.command()
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     required=True,
     help="Folder of <task>_train.txt and <task>_valid.txt files in the bAbI format.",
 )

@@ -44,9 +44,8 @@ def text(
     train_files: tuple[Path, ...],
     out: Path | None,
     seed: int,
-    device: str | None,
-    store: StorePlace | None,
     as_json: bool,
+    **opening: Any,
 ) -> None:
     """Adapt the search for documents to those of a store.
 
@@ -65,7 +64,7 @@ def text(
     from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
-    with options.open_engine(store, model="untrained", device=device) as engine:
+    with options.open_engine(model="untrained", **opening) as engine:
         engine.encode_full()  # a large ingest may have left quick vectors
         report = train_text(
             engine, groups, out, seed=seed, on_stage=show_note, on_progress=ProgressLines()
