@@ -200,9 +200,8 @@ class MemnetVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[LangChainDocument]:
         """The best documents, by hops over the memory; ``hops=1`` for similarity alone."""
-        _refuse(kwargs)
-        found = self._documents.search(query, k, hops=hops, where=filter)
-        return [_document(one.document) for one in found]
+        found = self.similarity_search_with_score(query, k, filter=filter, hops=hops, **kwargs)
+        return [document for document, _ in found]
 
     def similarity_search_with_score(
         self,

@@ -3,6 +3,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from memnet.adapters import missing_framework
@@ -54,21 +55,12 @@ class MemnetRetriever(BaseRetriever):
     ) -> None:
         """Use a memory, which stays open; the arguments are those of ``Engine.search``."""
         super().__init__(callback_manager=callback_manager)
-        self._engine = engine
-        self._top_k = top_k
-        self._hops = hops
-        self._namespace = namespace
-        self._where = where
+        self._search = partial(
+            engine.search, top_k=top_k, hops=hops, namespace=namespace, where=where
+        )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        evidence = self._engine.search(
-            query_bundle.query_str,
-            self._top_k,
-            hops=self._hops,
-            namespace=self._namespace,
-            where=self._where,
-        )
-        return [_node(item) for item in evidence]
+        return [_node(item) for item in self._search(query_bundle.query_str)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
