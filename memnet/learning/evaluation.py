@@ -17,6 +17,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _TOP_K = 50  # Evidence asked for: recall@10 counts sources, and documents have several slots
 _RECALL_AT = (1, 2, 5, 10)
+_BINS = 10  # of confidences
 
 
 def normalised_answer(text: str) -> str:
@@ -89,22 +90,20 @@ def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float |
     return float(wins / (positives * negatives))
 
 
-def reliability(
-    confidence: Sequence[float], right: Sequence[float], bins: int = 10
-) -> list[ReliabilityBin]:
-    """Answers in bins of equal width by confidence, without empty bins.
+def reliability(confidence: Sequence[float], right: Sequence[float]) -> list[ReliabilityBin]:
+    """Answers in ten bins of equal width by confidence, without empty bins.
 
     Source: DeGroot and Fienberg 1983 (reliability diagram).
     """
     confidences, rights = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-    bin_of = np.minimum((confidences * bins).astype(int), bins - 1)
+    bin_of = np.minimum((confidences * _BINS).astype(int), _BINS - 1)
     return [
         ReliabilityBin(
             size=int(inside.sum()),
             confidence=float(confidences[inside].mean()),
             right=float(rights[inside].mean()),
         )
-        for inside in (bin_of == number for number in range(bins))
+        for inside in (bin_of == number for number in range(_BINS))
         if inside.any()
     ]
 
@@ -195,7 +194,7 @@ def evaluate(
         on_answer()
     pairs = list(zip(questions, answers, strict=True))
     recalls = {
-        k: _mean(
+        f"recall_at_{k}": _mean(
             recall([item.source for item in answer.evidence], question.gold, k)
             for question, answer in pairs
             if question.gold
@@ -210,10 +209,7 @@ def evaluate(
     elapsed = [answer.elapsed_ms for answer in answers]
     return Evaluation(
         n=len(questions),
-        recall_at_1=recalls[1],
-        recall_at_2=recalls[2],
-        recall_at_5=recalls[5],
-        recall_at_10=recalls[10],
+        **recalls,
         hits_at_1=_mean(
             exact_match(_best(answer), asked.answers) for asked, answer in pairs if asked.answers
         ),

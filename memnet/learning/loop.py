@@ -168,9 +168,8 @@ class Training:
             on_progress(TrainingProgress("training", examples, share, loss))
 
         on_progress(TrainingProgress("training", 0, self._epoch / self._config.epochs))
-        while self._epoch < self._config.epochs:
-            if self._epoch - self._best_epoch >= self._config.patience:
-                break
+        epochs, patience = self._config.epochs, self._config.patience
+        while self._epoch < min(epochs, self._best_epoch + patience):
             # Dropout draws from torch's global generator.
             with seeded(self._config.seed * 1_000_003 + self._epoch):
                 report = self._train_epoch(advance)
