@@ -235,21 +235,18 @@ def http_app(
     # As a middleware of the app it would answer errors of the body before their handlers see them.
     outer = Starlette()
     outer.router.lifespan_context = app.router.lifespan_context
-    outer.router.default = _PostsOnly(app)
+    outer.router.default = _posts_only(app)
     return outer
 
 
-class _PostsOnly:
-    """Refuses other methods, and reads the body before the library does.
+def _posts_only(app: ASGIApp) -> ASGIApp:
+    """ASGI middleware that refuses other methods, and reads the body before the library does.
 
     The server never speaks first, so there is no stream to open nor a session to end; and an error
     of the body raised inside the library's tasks would lose its type.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         if scope["method"] != "POST":
@@ -268,4 +265,6 @@ class _PostsOnly:
         async def replay() -> MutableMapping[str, Any]:
             return whole.pop() if whole else await receive()
 
-        await self._app(scope, replay, send)
+        await app(scope, replay, send)
+
+    return handle

@@ -42,7 +42,11 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     settings = settings or ServerSettings()
     metrics = Metrics()
     work = Work(engine.config.cores())
-    served = _mcp_app(engine, settings.read_only)
+    served: Starlette | None = None
+    if importlib.util.find_spec("mcp") is not None:
+        from memnet.mcp import http_app
+
+        served = http_app(engine, settings.read_only)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -83,9 +87,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     for subject in (sources, answers):
         changing = subject.writing_router(engine, work)
         app.include_router(_refusing(changing) if settings.read_only else changing)
-    app.include_router(
-        sources.pdf_router(engine, work)
-    )  # before what takes any path below /sources
+    # Before what takes any path below /sources.
+    app.include_router(sources.pdf_router(engine, work))
     app.include_router(sources.router(engine, work))
     # Text of this kind shrinks to a third; the page is for networks as well as for loopback.
     page = GZipMiddleware(_Page(directory=str(files("memnet.server") / "page"), html=True))
@@ -95,15 +98,6 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     if served is not None:  # a mount would send clients on to "/mcp/"
         app.router.routes.append(Route("/mcp", served))
     return app
-
-
-def _mcp_app(engine: Engine, read_only: bool) -> Starlette | None:
-    """The memory as a server of the Model Context Protocol; None without its extra."""
-    if importlib.util.find_spec("mcp") is None:
-        return None
-    from memnet.mcp import http_app
-
-    return http_app(engine, read_only)
 
 
 def _refusing(changing: APIRouter) -> APIRouter:
