@@ -133,9 +133,8 @@ class Engine:
         check_members(parser, "parser", "parse")
         check_members(judge, "judge", "judge")
         # Custom readers do not load the statement network; remote readers only read documents.
-        statements = None
-        if reader == SPANS or is_remote(reader):
-            statements = LazyStatementReader()
+        own = reader == SPANS or is_remote(reader)
+        statements = LazyStatementReader() if own else None
         self._told = StatementMemory(
             store, document_encode(encoder), config, parser, judge, statements
         )
