@@ -246,21 +246,17 @@ def _chunks(head: dict[str, Any], cited: CitedText, usage: dict[str, int] | None
     deltas += [{"content": line} for line in cited.text.splitlines(keepends=True)]
     if cited.citations or cited.confidence is not None:
         deltas.append({"annotations": _annotations(cited), "confidence": cited.confidence})
-    for delta in deltas:
-        yield _chunk_event(head, [{"index": 0, "delta": delta, "finish_reason": None}])
-    yield _chunk_event(head, [{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    deltas.append({})  # the end
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
+        for delta in deltas
+    ]
     if usage is not None:
-        yield _chunk_event(head, [], usage)
+        chunks.append({"choices": [], "usage": usage})
+    for chunk in chunks:
+        shown = {**head, "object": "chat.completion.chunk", **chunk}
+        yield f"data: {json.dumps(shown, ensure_ascii=False)}\n\n"
     yield "data: [DONE]\n\n"
-
-
-def _chunk_event(
-    head: dict[str, Any], choices: list[dict[str, Any]], usage: dict[str, int] | None = None
-) -> str:
-    chunk = {**head, "object": "chat.completion.chunk", "choices": choices}
-    if usage is not None:
-        chunk["usage"] = usage
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
 _TASK = "### Task:"
