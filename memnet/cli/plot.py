@@ -2,7 +2,7 @@
 
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ def draw(answer: "Answer", path: Path) -> None:
         panels.append(
             ("Words of the answer", [one.word for one in words], [one.weights for one in words])
         )
-    slots = _slots([weights for _, _, rows in panels for weights in rows])
+    slots = _slots(weight for _, _, rows in panels for row in rows for weight in row)
     labels = _labels(slots, answer.evidence)
     columns = sum(len(rows) for _, rows, _ in panels)
     figure = Figure(figsize=(4 + 0.7 * columns, 1.6 + 0.28 * len(slots)), layout="constrained")
@@ -102,12 +102,11 @@ def _slot(weight: "SlotWeight") -> tuple[int, str]:
     return weight.id, weight.title or weight.source
 
 
-def _slots(rows: "Sequence[Sequence[SlotWeight]]") -> list[tuple[int, str]]:
+def _slots(weights: "Iterable[SlotWeight]") -> list[tuple[int, str]]:
     """The slots that were attended to most, in the order of their ids."""
     best: dict[tuple[int, str], float] = {}
-    for row in rows:
-        for weight in row:
-            best[_slot(weight)] = max(weight.weight, best.get(_slot(weight), 0.0))
+    for weight in weights:
+        best[_slot(weight)] = max(weight.weight, best.get(_slot(weight), 0.0))
     return sorted(sorted(best, key=lambda slot: -best[slot])[:_MAX_SLOTS])
 
 

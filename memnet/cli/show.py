@@ -70,12 +70,7 @@ def show_answer(answer: Answer, explained: bool = False) -> None:
     """
     for note in answer.notes:
         show_note(f"Note: {note}.")
-    _show_result(make_console(), answer, explained)
-    if explained:
-        explain(answer)
-
-
-def _show_result(console: Console, answer: Answer, explained: bool) -> None:
+    console = make_console()
     values: list[str] = []
     ids = answer.carrying
     if answer.unknown_words:
@@ -99,6 +94,8 @@ def _show_result(console: Console, answer: Answer, explained: bool) -> None:
     for number, item in enumerate(answer.evidence, start=1):
         if explained or item.id in ids[:most]:
             show_evidence(console, number, item, answer.question, values, item.id in quoted)
+    if explained:
+        explain(answer)
 
 
 def _show_parts(console: Console, answer: Answer) -> None:
