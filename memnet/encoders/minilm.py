@@ -170,6 +170,10 @@ class BertEncoder:
         """
         return self._encode(texts, self.prompts[0])
 
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N texts to be stored, of any length -> [N, 384] float32; errors as ``encode``."""
+        return self._encode(texts, self.prompts[1])
+
     def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
         tokenizer, network = self._network()
         encodings = tokenizer.encode_batch_fast(list(texts))
@@ -297,8 +301,6 @@ class MiniLMEncoder(BertEncoder):
     def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N questions -> [N, 384] float32, rows of length one; errors as ``encode``."""
         return self._questions.encode(texts)
-
-    encode_document = BertEncoder.encode
 
     def _load(self) -> tuple[Any, "_Network"]:
         return _load_minilm(self._device, None)

@@ -2,7 +2,7 @@
 
 import importlib.util
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from math import prod
@@ -64,10 +64,6 @@ class MultilingualEncoder(BertEncoder):
         self._mean = shipped_units(self.units)["mean"]
 
     encode_query = BertEncoder.encode
-
-    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts to be stored, of any length -> [N, 384] float32, rows of length one."""
-        return self._encode(texts, self.prompts[1])
 
     def _finished(self, sums: NDArray[np.float32]) -> NDArray[np.float32]:
         return of_length_one(of_length_one(sums) - self._mean)

@@ -271,9 +271,8 @@ class BertGraph:
         last = self.constant("last", np.array([-1]))
         largest = self.add("ReduceMax", self.add("Abs", values), last, keepdims=1)
         step = self.constant("step", np.float32(1 / _MAX_INPUT))
-        scale = self.add(
-            "Max", self.add("Mul", largest, step), self.constant("smallest", _MIN_SCALE)
-        )
+        smallest = self.constant("smallest", _MIN_SCALE)
+        scale = self.add("Max", self.add("Mul", largest, step), smallest)
         zero = self.constant("zero", np.uint8(_INPUT_ZERO_POINT))
         one = self.constant("one", np.float32(1))
         return self.add("QuantizeLinear", self.add("Div", values, scale), one, zero), scale
