@@ -49,16 +49,12 @@ class SpacyExtractor:
 
     def extract(self, text: str) -> list[str]:
         """The entities of a text, each spelling once."""
-        found = (
-            entity.text
-            for entity in self._pipeline(text).ents
-            if (
-                entity.label_ not in _NO_NAMES
-                if self._labels is None
-                else entity.label_ in self._labels
-            )
-        )
-        return list(dict.fromkeys(found))
+        found, labels = self._pipeline(text).ents, self._labels
+        if labels is None:
+            names = [one.text for one in found if one.label_ not in _NO_NAMES]
+        else:
+            names = [one.text for one in found if one.label_ in labels]
+        return list(dict.fromkeys(names))
 
 
 class GlinerExtractor:

@@ -49,16 +49,12 @@ class _Written:
     def to_dict(self) -> dict[str, Any]:
         """The arguments as values of JSON."""
         _, *names = inspect.signature(type(self).__init__).parameters
-        written: dict[str, Any] = default_to_dict(
-            self, **{one: getattr(self, one) for one in names}
-        )
-        return written
+        return default_to_dict(self, **{one: getattr(self, one) for one in names})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """What ``to_dict`` described."""
-        made: Self = default_from_dict(cls, data)
-        return made
+        return default_from_dict(cls, data)
 
 
 class MemnetDocumentStore(_Written):
