@@ -31,7 +31,7 @@ function pathOf(source) {
 }
 
 /** Sources as nested folders; a folder with nothing but another folder is joined with it. */
-export function treeOf(sources) {
+function treeOf(sources) {
   const root = { name: "", folders: new Map(), sources: [], total: 0 };
   for (const source of sources) {
     let folder = root;

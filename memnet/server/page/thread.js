@@ -210,7 +210,7 @@ function fill(number, answer) {
       h("button", { type: "button", class: "link", onclick: asTyped }, "Ask as typed"));
   }
   place.querySelector(".address").href = address(turn, number);
-  answers.fill(place.querySelector(".answer"), answer, number);
+  answers.fill(place.querySelector(".answer"), answer);
   place.setAttribute("aria-busy", "false");
 }
 
@@ -315,9 +315,6 @@ function showStep(number, hop) {
   const line = shown[number]?.article.querySelector(".progress");
   if (line) line.textContent = `Step ${hop.hop}${best ? ` reads ${shorten(best.title || best.source, 60)}` : ""} …`;
 }
-
-/** The answers that are shown, by their number. */
-export const answerOf = (number) => shown[number]?.answer;
 
 /** Lets the field be as high as its text, up to a third of the window. */
 function grow() {

@@ -29,14 +29,12 @@ function ofFact(subject, relation) {
 
 /** Questions about a document: by its headings and tables, else by its title. */
 function ofDocument({ source, text, headings }) {
-  const found = [];
-  for (const [, heading] of headings) found.push(heading);
-  for (const line of text.split("\n")) if (/^how to /i.test(line) && line.length < 80) found.push(line);
+  const lines = text.split("\n");
+  const found = [...headings.map(([, heading]) => heading), ...lines.filter((line) => /^how to /i.test(line) && line.length < 80)];
   const questions = [...new Set(found)].flatMap((heading) => {
     const [, what] = heading.match(/^how to (.{3,70}?)[.:]?$/i) ?? [];
     return what && !POINTING.test(what) ? [`How do I ${what}?`] : /^\p{Lu}.{8,80}\?$/u.test(heading) ? [heading] : [];
   });
-  const lines = text.split("\n");
   const cells = [];
   const header = lines.findIndex((line, at) => line.split(" | ").length > 1 && lines[at + 1]?.split(" | ").length === line.split(" | ").length);
   const fields = lines[0].split("; ").map((field) => field.split(": "));
