@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from memnet.engine import Engine
@@ -113,12 +114,10 @@ class StoredDocuments:
             if not ids:
                 return []
             where = {**(where or {}), f"{_OWN}.id": list(ids)}
-        return self._best(
-            top_k,
-            lambda count: self.engine.search(
-                query, count, hops=hops, namespace=self.namespace, where=where
-            ),
+        search = partial(
+            self.engine.search, query, hops=hops, namespace=self.namespace, where=where
         )
+        return self._best(top_k, search)
 
     def nearest(
         self, vector: Sequence[float], top_k: int, where: Mapping[str, Any] | None = None

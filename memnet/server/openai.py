@@ -194,13 +194,9 @@ def router(engine: Engine, work: Work) -> APIRouter:
                 f"invalid dimensions {body.dimensions}; the encoder has {width}: omit it"
             )
         vectors = await work.answer(engine.encoder.encode, texts)
-        as_base64 = body.encoding_format == "base64"
-        shown = [
-            base64.b64encode(vector.astype("<f4").tobytes()).decode()  # [D] float32
-            if as_base64
-            else vector.tolist()
-            for vector in vectors
-        ]
+        shown: list[Any] = vectors.tolist()
+        if body.encoding_format == "base64":  # of [D] float32
+            shown = [base64.b64encode(one.tobytes()).decode() for one in vectors.astype("<f4")]
         tokens = sum(map(count_tokens, texts))
         return {
             "object": "list",
@@ -270,12 +266,8 @@ def task_answer(prompt: str) -> str | None:
         return None
     # Each names the JSON that it expects; the history below may hold any words.
     task = prompt.split("### Chat History", 1)[0].casefold()
-    for key, value in (
-        ("follow_ups", []),
-        ("queries", []),
-        ("tags", ["General"]),
-        ("title", _title(prompt)),
-    ):
+    known = {"follow_ups": [], "queries": [], "tags": ["General"], "title": _title(prompt)}
+    for key, value in known.items():
         if f'"{key}"' in task:
             return json.dumps({key: value}, ensure_ascii=False)
     return _title(prompt) if "title" in task else ""
