@@ -115,9 +115,4 @@ _HOMES = {
     "watch": "memnet.ingest.watching",
 }
 # ``import memnet`` loads neither torch nor FAISS.
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return [*__all__, "__version__"]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, "__version__")

@@ -61,9 +61,4 @@ __all__ = [
     "train_text",
 ]
 
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -50,9 +50,4 @@ _HOMES = dict.fromkeys(__all__, "memnet.attention.functional") | dict.fromkeys(
     _LAYERS.split(), "memnet.attention.layers"
 )
 # Attention over arrays needs no torch.
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -7,8 +7,13 @@ from typing import Any
 from memnet.errors import DependencyError, needs_torch
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__``, so that importing it loads none of its modules."""
+def lazy_names(
+    package: str, homes: Mapping[str, str], *more: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, so that importing it loads no module of it.
+
+    ``more`` are public names that it has itself.
+    """
 
     def named(name: str) -> Any:
         if name in homes:
@@ -21,4 +26,4 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
                 raise DependencyError(needs_torch(what)) from error
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return named
+    return named, lambda: [*homes, *more]

@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["ServerSettings", "create_app"]
 
 # ``import memnet.server`` loads neither FastAPI nor torch
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__, {"ServerSettings": "memnet.server.settings", "create_app": "memnet.server.app"}
 )

@@ -71,8 +71,4 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "stored_encoder": "memnet.storage.overview",
 }
 # Looking into a database loads neither the vector index nor what it needs.
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
