@@ -37,7 +37,7 @@ from torch.nn.functional import embedding_bag, normalize
 from memnet.checkpoints import save_checkpoint
 from memnet.encoders.bert import BertNetwork
 from memnet.encoders.minilm import RANK, STATIC, VOCABULARY, MiniLMEncoder
-from memnet.encoders.weights import load_tokenizer, published_weights
+from memnet.encoders.weights import load_tokenizer
 
 _CHARACTERS = 1000
 """Of a text: as long as a window of a document."""
@@ -155,7 +155,7 @@ def _token_vectors(scratch: Path) -> FloatArray:
     """Every token between [CLS] and [SEP], encoded: [V, 384] float32."""
     file = scratch / "tokens.npy"
     if not file.exists():
-        network = BertNetwork.load(published_weights())
+        network = BertNetwork.load()
         ids = np.arange(VOCABULARY)
         texts = np.stack([np.full_like(ids, _CLS), ids, np.full_like(ids, _SEP)], axis=1)
         np.save(file, np.concatenate([network.embed(one) for one in np.array_split(texts, 60)]))

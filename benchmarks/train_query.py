@@ -171,7 +171,7 @@ class _Queries(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.network = BertNetwork.load(published_weights())
+        self.network = BertNetwork.load()
         self.temperature = nn.Parameter(torch.tensor(math.log(_TEMPERATURE)))
         self.projection = torch.from_numpy(MiniLMEncoder().unit_projection().copy())
         self.tokenizer = load_tokenizer()

@@ -1,7 +1,5 @@
 """BERT on this project's own Transformer encoder, as a sentence encoder."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -10,7 +8,7 @@ from torch import Tensor, nn
 
 from memnet.attention import TransformerEncoder
 from memnet.encoders.onnx_graph import DOWN, UP, Weights
-from memnet.encoders.weights import internal_name, is_network_tensor
+from memnet.encoders.weights import internal_name, is_network_tensor, published_weights
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
@@ -68,14 +66,12 @@ class BertNetwork(nn.Module):
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 
     @classmethod
-    def load(
-        cls, path: Path, device: str = "cpu", additions: Weights | None = None
-    ) -> "BertNetwork":
-        """Load a safetensors file, which stays memory-mapped where ``device`` is "cpu".
+    def load(cls, device: str = "cpu", additions: Weights | None = None) -> "BertNetwork":
+        """Load the encoder's weights; their file stays memory-mapped where ``device`` is "cpu".
 
         ``additions`` are low-rank additions to some weights, as ``BertGraph`` takes them.
         """
-        tensors, added = bert_tensors(path), additions or {}
+        tensors, added = bert_tensors(), additions or {}
         for name in (one.removesuffix(UP) for one in added if one.endswith(UP)):
             addition = torch.from_numpy(added[name + UP] @ added[name + DOWN])
             tensors[internal_name(name)] = tensors[internal_name(name)] + addition
@@ -86,10 +82,10 @@ class BertNetwork(nn.Module):
         return network.eval()
 
 
-def bert_tensors(path: Path) -> dict[str, Tensor]:
-    """BERT weights of a safetensors file, which stays memory-mapped, by their names here."""
+def bert_tensors() -> dict[str, Tensor]:
+    """The encoder's float32 weights, whose file stays memory-mapped, by their names here."""
     return {
         internal_name(name): tensor
-        for name, tensor in load_file(path).items()
+        for name, tensor in load_file(published_weights()).items()
         if is_network_tensor(name)
     }

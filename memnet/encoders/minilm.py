@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memnet.checkpoints import SHIPPED, check_tensors, check_weights, load_checkpoint
 from memnet.encoders.onnx_graph import BertGraph, Shape, Weights, onnx_session
 from memnet.encoders.protocol import MENTION, TokenStates, UnitVectors
-from memnet.encoders.weights import WEIGHTS_SHA256, load_tokenizer, published_weights
+from memnet.encoders.weights import WEIGHTS_SHA256, load_tokenizer
 from memnet.errors import ModelError
 from memnet.runtime.device import CPU
 
@@ -312,7 +312,7 @@ def _load_minilm(device: str, additions: Weights | None) -> tuple[Any, "_Network
         return load_tokenizer(), OnnxEncoder(encoder_model(shipped_weights(), additions=additions))
     from memnet.encoders.bert import BertNetwork
 
-    return load_tokenizer(), BertNetwork.load(published_weights(), device, additions)
+    return load_tokenizer(), BertNetwork.load(device, additions)
 
 
 def _token_windows(

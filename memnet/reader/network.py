@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from memnet.encoders.bert import BertNetwork, bert_tensors
 from memnet.encoders.onnx_graph import dequantised
-from memnet.encoders.weights import internal_name, published_weights
+from memnet.encoders.weights import internal_name
 from memnet.learning.loop import arrays_of, tensors_of
 from memnet.reader.checkpoint import EMBEDDINGS, READER, NetworkKind, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
@@ -134,7 +134,7 @@ def _log_sum_exp(values: Tensor, rows: Tensor, count: int) -> Tensor:
 def new_span_network(dropout: float) -> SpanNetwork:
     """An untrained reader: the encoder's pretrained layers with new pointers."""
     network = SpanNetwork(dropout)
-    network.encoder.load_state_dict(bert_tensors(published_weights()))
+    network.encoder.load_state_dict(bert_tensors())
     return network
 
 
@@ -153,7 +153,7 @@ def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -
     embeddings = [internal_name(name) for name in EMBEDDINGS]
     state = {
         f"encoder.{name}": tensor
-        for name, tensor in bert_tensors(published_weights()).items()
+        for name, tensor in bert_tensors().items()
         if name.startswith(tuple(embeddings))
     }
     for name, tensor in tensors_of(dequantised(load_weights(folder, kind))).items():

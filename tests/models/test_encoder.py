@@ -135,7 +135,7 @@ def test_low_rank_additions_change_a_product_as_their_weight_would() -> None:
     ids = np.array([load_tokenizer().encode("Which boats lie at Kestle?").ids])
     vectors = []
     for added in (None, additions):
-        network = BertNetwork.load(published_weights(), additions=added)
+        network = BertNetwork.load(additions=added)
         graph = OnnxEncoder(encoder_model(published, additions=added))
         np.testing.assert_allclose(graph.embed(ids), network.embed(ids), atol=1e-5)
         vectors.append(graph.embed(ids))
