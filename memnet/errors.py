@@ -28,6 +28,11 @@ def one_line(text: str, max_length: int | None = _MAX_MESSAGE) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), cut)
 
 
+def text_line(text: str) -> str:
+    """A text as one line, with whatever would steer a terminal escaped."""
+    return one_line(" ".join(text.split()), None)
+
+
 def shorten(text: str, max_length: int) -> str:
     """The start of a text, with an ellipsis where it is cut."""
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

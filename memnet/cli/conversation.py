@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from memnet.cli.output import show_note, text_line
+from memnet.cli.output import show_note
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
-from memnet.errors import MemnetError, shorten
+from memnet.errors import MemnetError, shorten, text_line
 from memnet.text.follow_ups import Asked, answer_after
 
 if TYPE_CHECKING:

@@ -68,11 +68,6 @@ def print_result(result: "BaseModel", as_json: bool, show: Callable[[Any], objec
         show(result)
 
 
-def text_line(text: str) -> str:
-    """A text as one line, with whatever would steer the terminal escaped."""
-    return one_line(" ".join(text.split()), None)
-
-
 def source_name(source: str) -> str:
     """A source id as one line; a path is relative to the working folder where that is shorter."""
     with suppress(ValueError, OSError):  # another drive, or the working folder was removed

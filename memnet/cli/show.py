@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.output import collapse_spaces, show_note, source_name, text_line
-from memnet.errors import one_line
+from memnet.cli.output import collapse_spaces, show_note, source_name
+from memnet.errors import one_line, text_line
 from memnet.text.citations import MAX_NEAREST, NOT_SURE, Part, certainty, heading, parts_of
 from memnet.text.dates import local_time
 from memnet.text.english import query_terms, units, unwrapped

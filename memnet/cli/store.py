@@ -10,8 +10,8 @@ import click
 
 from memnet.cli import options
 from memnet.cli.options import store_path
-from memnet.cli.output import count_slots, source_name, text_line
-from memnet.errors import InputError, MemnetError, one_line
+from memnet.cli.output import count_slots, source_name
+from memnet.errors import InputError, MemnetError, one_line, text_line
 from memnet.storage.place import StorePlace, place_name
 
 if TYPE_CHECKING:

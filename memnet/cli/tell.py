@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli import options
-from memnet.cli.output import print_result, text_line
+from memnet.cli.output import print_result
+from memnet.errors import text_line
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 from urllib.parse import quote as quote_url
 
-from memnet.errors import one_line
+from memnet.errors import text_line
 from memnet.text.dates import local_time
 from memnet.types import Answer, Cell, Evidence, Quote
 
@@ -205,7 +205,7 @@ def _markdown(table: Part) -> str:
 
 
 def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
+    return text_line(text).replace("|", "\\|")
 
 
 def _facts_text(answer: Answer) -> CitedText:
@@ -263,12 +263,12 @@ def _cited(
 
 def heading(item: Evidence, source: str) -> str:
     """A fact, or title and place of a passage; with its source, of a text as "notes/oil.txt:3"."""
-    title = "" if item.title in (item.source, PurePath(source).stem) else _line(item.title)
-    source, place = _line(source), _line(item.place or "")
+    title = "" if item.title in (item.source, PurePath(source).stem) else text_line(item.title)
+    source, place = text_line(source), text_line(item.place or "")
     if place.startswith("line "):
         source, place = f"{source}:{place.removeprefix('line ')}", ""
     if item.kind == "fact":
-        return f"{_line(item.text)} ({', '.join(filter(None, (source, place)))})"
+        return f"{text_line(item.text)} ({', '.join(filter(None, (source, place)))})"
     # Headings may be in both.
     repeated = place in title or title in place
     name = max(title, place, key=len) if repeated else f"{title}, {place}"
@@ -277,7 +277,3 @@ def heading(item: Evidence, source: str) -> str:
 
 def _heading(item: Evidence) -> str:
     return heading(item, item.source)
-
-
-def _line(text: str) -> str:
-    return one_line(" ".join(text.split()), None)
