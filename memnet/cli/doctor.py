@@ -98,10 +98,9 @@ def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
 
 def installed_version(distribution: str) -> str | None:
     """The version of an installed distribution; None if it is missing."""
-    try:
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
+    return None
 
 
 def _library(name: str, problems: list[str]) -> str | None:
@@ -123,13 +122,10 @@ def _library(name: str, problems: list[str]) -> str | None:
 def _extras(problems: list[str]) -> list[dict[str, Any]]:
     """The extras of memnet with what is missing of each; missing requirements are problems."""
     wanted: dict[str, list[str]] = {}
-    try:
-        lines = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:  # run from a folder, without being installed
-        lines = []
-    for line in lines:
-        if found := _REQUIREMENT.match(line):
-            wanted.setdefault(found[2] or "", []).append(found[1])
+    with suppress(metadata.PackageNotFoundError):  # run from a folder, without being installed
+        for line in metadata.requires(DISTRIBUTION) or ():
+            if found := _REQUIREMENT.match(line):
+                wanted.setdefault(found[2] or "", []).append(found[1])
     problems += [
         f"{name} is not installed; run: pip install {name}"
         for name in wanted.pop("", [])
