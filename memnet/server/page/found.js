@@ -46,9 +46,8 @@ function reason(weight, item, answer, hop, titles) {
     return `because ${shorten(from, 60)} ${verb} “${shorten(written(name, ...known), 60)}”`;
   }
   const words = sharedWords(hop.query || answer.question, item ? `${item.title} ${item.text}` : weight.title);
-  const meaning = weight.dense >= weight.lexical || !words.length;
   if (!words.length) return "by meaning";
-  return meaning ? `by meaning, and the words ${quoted(words)}` : `by the words ${quoted(words)}`;
+  return `by ${weight.dense >= weight.lexical ? "meaning, and " : ""}the words ${quoted(words)}`;
 }
 
 /** What a step read, heaviest first; passages of one name together. */
