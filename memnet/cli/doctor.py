@@ -211,6 +211,7 @@ def list_settings(
 def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
     from memnet.encoders.minilm import STATIC_PREFIX, MiniLMEncoder
+    from memnet.encoders.multilingual import MultilingualEncoder
     from memnet.storage.overview import overview, writer
 
     name, files = place_name(place), files_folder(place)
@@ -233,7 +234,8 @@ def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     except MemnetError as error:
         problems.append(str(error))
         return found | {"exists": True}
-    if seen.encoder not in ("", MiniLMEncoder.fingerprint) and not (
+    shipped = ("", MiniLMEncoder.fingerprint, MultilingualEncoder.fingerprint)
+    if seen.encoder not in shipped and not (
         seen.encoder.startswith(STATIC_PREFIX) or stored_encoder_name(seen.encoder)
     ):
         problems.append(

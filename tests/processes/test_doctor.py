@@ -16,8 +16,10 @@ from memnet import Document, Engine
 from memnet.checkpoints import MODEL, SHIPPED, save_checkpoint
 from memnet.cli import doctor
 from memnet.cli.main import run
+from memnet.encoders.multilingual import MultilingualEncoder
 from memnet.storage.overview import overview, writer
 from memnet.storage.tables.connection import SCHEMA_VERSION
+from tests.toy import ToyEncoder
 from tests.waiting import completed
 
 
@@ -109,6 +111,15 @@ def test_another_encoder_and_a_damaged_model(
     assert [one.split("'")[1] for one in found["problems"]] == ["toy/64"]
     (own,) = (one for one in found["models"] if one["name"] == "models/text")
     assert "is damaged" in own["problem"]
+
+
+def test_a_store_of_many_languages_is_known(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToyEncoder, "fingerprint", MultilingualEncoder.fingerprint)
+    with Engine.open(tmp_path / "store", create=True, encoder=ToyEncoder()) as engine:
+        engine.ingest(Document(id="a", text="A lamp."))
+    assert examined(capsys)["store"]["encoder"] == MultilingualEncoder.fingerprint
 
 
 def test_libraries_that_are_missing(
