@@ -40,7 +40,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, read_linked, reference_in, whole_row
 from memnet.reader.rows import labelled_row, pieces_of
-from memnet.reader.spans import Reader
+from memnet.reader.spans import Reader, Reading
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -65,7 +65,6 @@ _LEAST, _UNLIKE = 0.002, 0.3
 # manuals was answered from such a one. With 0.05 a sixth of the reading is saved in place of a
 # twelfth, and 154 of 250 answers of ``benchmarks.reliability`` are right in place of 156.
 _LEAST_READ = 0.02
-# In a message: what was said before no longer holds.
 _PROBABILITY = attrgetter("probability")  # Of proposals, of which the likeliest answers
 _MAX_REFERENCES = 3  # Cells of tables that a question is followed through
 _SURE_CELL = 0.95  # Confidence of a cell that counts whatever the reader attends to
@@ -175,7 +174,7 @@ class TextAnswers:
             # "ten days" of "in ten days" is a time there alone.
             sent = None
             if place >= 0 and times_in(one.text, date.today()):
-                sent = day_sent(self._store, slot)
+                sent = day_sent(question, slot)
             if sent is not None:
                 start = one.start + place
                 return day_said(question.text, slot.text, start, start + len(short), sent)
@@ -362,7 +361,13 @@ class TextAnswers:
         def look_at(some: Sequence[RankedSlot]) -> Prediction:
             chosen = [places[item.slot.id] for item in some]
             some = [read[place] for place in chosen]
-            found = with_introductions(reading.result().of(chosen), some, dated)
+            found = reading.result().of(chosen)
+            return look_in(some, with_introductions(found, some, dated))
+
+        def look_apart(some: Sequence[RankedSlot]) -> Prediction:
+            return look_in(some, reader.read(text, [item.passage for item in some]))
+
+        def look_in(some: Sequence[RankedSlot], found: Reading) -> Prediction:
             prediction = predict_spans(
                 text, some, found, resolved, further, compared, settings.rules, beside,
                 self._judge(),
@@ -373,7 +378,9 @@ class TextAnswers:
                 prediction = read_alone(asked, prediction, reader, verdicts)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
-            prediction = as_moved(text, as_first_sent(question, as_stored(prediction, dated)))
+            prediction = as_first_sent(question, as_stored(prediction, dated))
+            if settings.rules:
+                prediction = as_moved(text, prediction)
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
                 prediction = Prediction()
@@ -392,18 +399,15 @@ class TextAnswers:
         if prediction.quotes and not prediction.abstained:
             own = prediction.quotes[0].item.slot
             later = later_messages(question, own, read)
+            reply = answer_to_quoted(prediction)
             if later:
                 known = [item for item in later if item.slot.id in places]
                 prediction = by_later(text, prediction, known, later, look_at)
-            elif (reply := answer_to_quoted(prediction)) is not None:
-
-                def look_at_reply(some: Sequence[RankedSlot]) -> Prediction:
-                    return self._read(question, (some, (), ()), (), (), retrieval)
-
-                prediction = by_later(text, prediction, [reply], [reply], look_at_reply)
+            elif reply is not None:
+                prediction = by_later(text, prediction, [reply], [reply], look_apart)
             if own is prediction.quotes[0].item.slot and settings.rules:
-                items = [item for item in read if item not in later]
-                prediction = as_changed(question, prediction, items, look_at)
+                items = [item for item in (*read, *rest) if item not in later]
+                prediction = as_changed(question, prediction, items, look_apart)
             if own is prediction.quotes[0].item.slot:
                 for versions in undecided:
                     prediction = _with_other_version(prediction, versions, look_at)

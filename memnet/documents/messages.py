@@ -17,7 +17,7 @@ from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import MAIL_HEAD, Quotation
 from memnet.reader.rows import stem
 from memnet.reader.spans import Reading, Span
-from memnet.storage import Keys, MemoryStore, Slot
+from memnet.storage import Keys, Slot
 from memnet.text.dates import MONTH_NAMES, WrittenDay, day_name, days_in, local_time
 from memnet.text.english import ASKS_WHO, Clauses, query_terms
 from memnet.text.names import (
@@ -66,13 +66,13 @@ _MAX_OF_DAYS = 1000  # Max. messages of all days that a question names.
 _MAX_DAYS = 31
 
 
-def day_sent(store: MemoryStore, slot: Slot) -> date | None:
+def day_sent(question: Question, slot: Slot) -> date | None:
     """The day on which a message or mail was sent or a statement told; None of other slots."""
     if slot.valid_from is not None:
         return local_time(slot.told or slot.valid_from).date()
     if (sent := _mail_sent(slot)) is not None:
         return sent.date()
-    symbols = store.symbols([slot.id]).get(slot.id)
+    symbols = question.fetched.symbols([slot.id]).get(slot.id)
     if symbols is None or MESSAGE not in symbols.keys:
         return None
     places = [place for _, place in slot.places[:1]]
@@ -174,17 +174,10 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
 def without_quoted(ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
     """Slots without what they quote, at their end, of a mail that is among them."""
     found = {_mail_id(item.slot, "message_id") for item in ranked} - {None}
-    kept: list[RankedSlot] = []
-    for item in ranked:
-        slot = item.slot
-        text = slot.text
-        if _mail_id(slot, "in_reply_to") in found:
-            text = text[: _own_end(slot)].rstrip()
-        if text == slot.text:
-            kept.append(item)
-        elif text:
-            kept.append(replace(item, slot=replace(slot, text=text, end=slot.start + len(text))))
-    return kept
+    own = (
+        _own_part(item) if _mail_id(item.slot, "in_reply_to") in found else item for item in ranked
+    )
+    return [item for item in own if item is not None]
 
 
 def _mail_id(slot: Slot, key: str) -> str | None:
@@ -204,14 +197,21 @@ def _in_quoted(quotation: Quotation) -> bool:
 
 
 def answer_to_quoted(read: Prediction) -> RankedSlot | None:
-    """What a mail says to what it quotes, if a prediction is by that; else None."""
+    """What a mail says before what it quotes, if a prediction is by that; else None."""
     own = read.quotes[0] if read.quotes else None
-    if own is None or not _in_quoted(own):
+    if own is None or not _in_quoted(own) or own.start < _own_end(own.item.slot):
         return None
-    slot = own.item.slot
+    return _own_part(own.item)
+
+
+def _own_part(item: RankedSlot) -> RankedSlot | None:
+    """A slot without what it quotes at its end; None where nothing else is in it."""
+    slot = item.slot
     text = slot.text[: _own_end(slot)].rstrip()
+    if text == slot.text:
+        return item
     cut = replace(slot, text=text, end=slot.start + len(text))
-    return replace(own.item, slot=cut) if text else None
+    return replace(item, slot=cut) if text else None
 
 
 def _own_end(slot: Slot) -> int:
@@ -474,6 +474,12 @@ _ASKS_WHEN = re.compile(
     r"(?P<who>(?-i: [A-Z]\w*){0,3})",
     re.IGNORECASE,
 )
+# In the past, but that "booked for Friday" may also be said of what is to come
+_ARRANGED = re.compile(
+    r"\b(?:I|we|he|she|they) (?:(?:have|has|just|already) )?"
+    r"(?:booked|reserved|scheduled|planned|closed)\b",
+    re.IGNORECASE,
+)
 _BEGINS_WITH_WHO = re.compile(
     r"\W{0,9}(?:(?:and|so|but),? )?(?:who\b(?! (?:did|do|does)\b)|(?P<whose>whose)\b)",
     re.IGNORECASE,
@@ -532,6 +538,11 @@ class IntroducedMessage:
         return self.turn or 0
 
     @property
+    def is_speaker(self) -> bool:
+        """Whether a speaker is put in place of "I", and not a day in place of "today"."""
+        return self.replaced > 0 and not self.told[:1].isdigit()
+
+    @property
     def read(self) -> RankedSlot:
         """The message as it is read."""
         slot = self.item.slot
@@ -544,7 +555,8 @@ class IntroducedMessage:
         """A position of the text that is read in the text that is stored."""
         position += self.first
         after = position - self.place - len(self.words)
-        return self.place + self.replaced + after if after > 0 else min(position, self.place)
+        behind = after > 0 or (after == 0 and not self.is_speaker)
+        return self.place + self.replaced + after if behind else min(position, self.place)
 
     def quotation(self, read: Quotation) -> Quotation:
         """A piece of what is read as one of what is stored."""
@@ -595,12 +607,9 @@ def introduced_messages(
             found[item.slot.id] = own
         elif not (question.has_messages or "message_id" in item.slot.metadata):
             continue
-        elif when is not None and (sent := day_sent(question.store, item.slot)) is not None:
-            what = question.text[when.end() :]
-            place = _sentence(what, item, _of_day(what, item.slot.text, sent))
-            told = day_name(sent)
-            if place is not None:
-                found[item.slot.id] = IntroducedMessage(item, *place, f"On {told}, ", told)
+        elif when is not None and (sent := day_sent(question, item.slot)) is not None:
+            if (message := _dated(question.text[when.end() :], item, sent)) is not None:
+                found[item.slot.id] = message
         elif (
             who is not None
             and (speaker := speaker_of(question, item.slot)) is not None
@@ -608,6 +617,39 @@ def introduced_messages(
         ):
             found[item.slot.id] = who.told_by(speaker, f"{speaker}: ", item, place)
     return found
+
+
+def _dated(what: str, item: RankedSlot, sent: date) -> IntroducedMessage | None:
+    """A message with the day before the sentence that tells ``what`` happened on it, if one does.
+
+    In place of "today", "yesterday" or "last week" stand the days that are meant. What names a day
+    itself answers "when" to the reader; what was told at all was told when the message was sent.
+    """
+    text = item.slot.text
+    clauses, telling = Clauses(text), OF_TELLING.search(what)
+    verb = stem(telling[0].casefold()) if telling else ""
+
+    def is_told(start: int, end: int) -> bool:  # not "I sent it yesterday"
+        return bool(verb) and verb not in map(stem, query_terms(text[start:end]))
+
+    def fits(start: int, end: int) -> bool:
+        times = times_in(text[start:end], sent)
+        if is_told(start, end) or times:
+            return is_told(start, end) or (len(times) == 1 and times[0].relative)
+        return clauses.tense_at(start) < 0 or _ARRANGED.search(text, start, end) is not None
+
+    place = _sentence(what, item, fits)
+    if place is None:
+        return None
+    start, end = place
+    for one in () if is_told(start, end) else times_in(text[start:end], sent):
+        told = str(one.days)
+        return IntroducedMessage(
+            item, start + one.start, end, f"{'on ' * (one.days.count == 1)}{told}", told,
+            one.end - one.start,
+        )  # fmt: skip
+    told = day_name(sent)
+    return IntroducedMessage(item, start, end, f"On {told}, ", told)
 
 
 @dataclass(frozen=True)
@@ -689,25 +731,6 @@ class _AsksWho:
         return replace(found, turn=turn.start())
 
 
-def _of_day(what: str, text: str, sent: date) -> Callable[[int, int], bool]:
-    """Whether a sentence of a message tells of the day on which it was sent: "Sold it today".
-
-    Otherwise any day is an answer to "when", to the reader.
-    """
-    clauses, telling = Clauses(text), OF_TELLING.search(what)
-    verb = stem(telling[0].casefold()) if telling else ""
-
-    def fits(start: int, end: int) -> bool:
-        said = text[start:end]
-        if verb and verb not in map(stem, query_terms(said)):  # not "I sent it yesterday"
-            return True
-        days = (one.days for one in times_in(said, sent))
-        other = any((one.first, one.last) != (sent, sent) for one in days)
-        return clauses.tense_at(start) < 0 and not other
-
-    return fits
-
-
 def _sentence(
     what: str, item: RankedSlot, fits: Callable[[int, int], bool], last: bool = False
 ) -> tuple[int, int] | None:
@@ -765,5 +788,5 @@ def as_stored(prediction: Prediction, dated: Mapping[int, IntroducedMessage]) ->
         ),
         quotes=quotes,
         attended=quotations(prediction.attended),
-        told="" if says_it else f"{told}{': ' if first and first.replaced else '. '}",
+        told="" if says_it else f"{told}{': ' if first and first.is_speaker else '. '}",
     )

@@ -44,7 +44,7 @@ _CAPITALISED = re.compile(r"\b[A-Z]\w+")
 _NOWHERE = np.zeros(0, np.int64)  # Ids of no slot
 # "DE57512108001245126199", "DE57 5121 0800 1245"
 _LONG_CODE = re.compile(
-    r"\b(?=[A-Z ]{0,4}\d)(?:[A-Z\d]{10,34}|[A-Z\d]{3,6}(?: [A-Z\d]{2,6}){2,8})\b"
+    r"\b(?:[A-Z]{0,2}\d[A-Z\d]{9,32}|(?:[A-Z]{2}\d\d|\d{3,6})(?: [A-Z\d]{2,6}){2,8})\b"
 )
 _GROUP = 4  # Characters
 _ANY_WORD = re.compile(r"[^\W\d_]+")
@@ -100,22 +100,25 @@ def mended(text: str, fetched: "FetchedSlots", names: bool = False) -> str:
     return text
 
 
-def grouped(text: str, fetched: "FetchedSlots") -> str:
+def grouped(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
     """A question with its long codes as the memory has them: in groups of four, or in one piece."""
     for written in _LONG_CODE.findall(text):
         code = written.replace(" ", "")
         groups = (code[at : at + _GROUP] for at in range(0, len(code), _GROUP))
         other = code if " " in written else " ".join(groups)
-        if not _is_written(written, fetched) and _is_written(other, fetched):
+        if not _is_written(written, fetched, scope) and _is_written(other, fetched, scope):
             text = text.replace(written, other)
     return text
 
 
-def _is_written(code: str, fetched: "FetchedSlots") -> bool:
+def _is_written(code: str, fetched: "FetchedSlots", scope: Scope) -> bool:
     """Whether a slot has a code as it is written, which may be in groups."""
     found = fetched.store.search_terms(code.casefold().split(), _MAX_SLOTS).values()
     ids: list[int] = reduce(np.intersect1d, found)[:_LOOKED_AT].tolist() if found else []
-    return any(code in f"{one.title}\n{one.text}" for one in fetched.slots(ids))
+    return any(
+        scope.namespace in (None, one.namespace) and code in f"{one.title}\n{one.text}"
+        for one in fetched.slots(ids)
+    )
 
 
 def spelled_out(text: str, fetched: "FetchedSlots", scope: Scope) -> str:
@@ -393,7 +396,7 @@ class Question:
 
     def mended(self) -> Self:
         """This question without slips of typing, abbreviations in full; within ``reading``."""
-        text = grouped(mended(self.text, self.fetched), self.fetched)
+        text = grouped(mended(self.text, self.fetched), self.fetched, self.scope)
         text = spelled_out(text, self.fetched, self.scope)
         return self if text == self.text else self._with(text, self.scope)
 

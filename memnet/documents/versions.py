@@ -15,7 +15,7 @@ from memnet.reader.passages import RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
 from memnet.reader.values import unit_of, value_of
 from memnet.text.dates import MONTH, date_spans, day_name, days_in, local_time, month_of
-from memnet.text.english import ASKS_EARLIER, Clauses, units
+from memnet.text.english import ASKS_EARLIER, STOP_WORDS, Clauses, units
 from memnet.text.names import has_digit, normalise, stems
 from memnet.text.relative import times_in
 
@@ -84,8 +84,22 @@ _MOVED_TO = re.compile(
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _MOST_LATER = 3  # Passages that are asked for another answer
 _MIN_ASKED = 2  # Words of a question that another file has, too
-_BEFORE_IT = 120  # Characters before a sentence that may say what "it" is, and that it has changed
+_BEFORE_IT = 200  # Characters before a sentence that may say what it is about
 _OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
+# What is not said to be so, or not now
+_HEDGES = re.compile(
+    r"\?\s*$|\b(?:if|unless|should|would|could|(?-i:may)|might|wish|hope|perhaps|maybe|propos\w+|suggest\w*|"
+    r"rumou?rs?|false|until now|up to now|so far|wants? to|(?:in|since|until) (?:1[5-9]|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_NARROWS = re.compile(r"\s(?:of|for|in|at|with|from|by) (?:the |an? |our |my )?[^\W\d]")
+_IT = re.compile(r"(?:it|this|that|they)\b", re.IGNORECASE)
+_BORDER = re.compile(r"[,;:?!]")
+_WORD = re.compile(r"[^\W_]+")
+_HAS_BEEN = re.compile(  # Between a day and where it was moved
+    r"\W{0,2}(?:,[^,.;]{1,40},)?\s*(?:(?:is|are|was|were|has|have|had|been|be|will|now|gets?) ?)*",
+    re.IGNORECASE,
+)
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
 
@@ -316,10 +330,12 @@ def by_later(
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
         other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
-        if other and new.promised and not new.abstained:
+        if other and _is_so_now(question, read, new):
+            return _in_place(read, new)
+        # What a mail says above what it quotes may be of something else.
+        apart = item.slot.id != read.quotes[0].item.slot.id or _is_of_same(question, read, new)
+        if other and new.promised and not new.abstained and apart:
             return new
-        if other and _changes(asked, read, new):
-            return _changed_to(read, new)
     no_answer = {item.slot.id for item in found[:_MOST_LATER]}
     about = asked | (_words_of(read.short or "") & said)
     changed: list[tuple[int, Quotation]] = []
@@ -351,8 +367,8 @@ def as_changed(
     "The fair is on 6 July" holds no longer where another file says that it "moves to 13 July", or
     where a later one of the same kind gives another day. Whoever asks what was is not told so.
     """
-    past = Clauses(question.text).tense_at(0) < 0 or ASKS_EARLIER.search(question.text)
-    if past or read.short is None or read.kind != "value" or _asked_day(question) is not None:
+    is_value = read.short is not None and read.kind == "value"
+    if not is_value or _asks_past(question.text) or _asked_day(question) is not None:
         return read
     own = read.quotes[0]
     asked = _words_of(question.text) & _words_of(own.text)
@@ -376,23 +392,25 @@ def as_changed(
             found.append((later, other or date.min, item))
     for later, _, item in sorted(found, key=lambda one: one[:2], reverse=True)[:_MOST_LATER]:
         new = look_at([item])
-        if new.short is None or normalise(new.short) == normalise(read.short):
+        if new.short is None or normalise(new.short) == normalise(read.short or ""):
             continue
-        if _changes(asked, read, new):
-            return _changed_to(read, new)
-        if later and new.promised and not new.abstained and _alike(read, new):
+        if _is_so_now(question.text, read, new):
+            return _in_place(read, new)
+        if later and new.promised and not new.abstained and _is_of_same(question.text, read, new):
             return new
     return read
 
 
 def as_moved(question: str, read: Prediction) -> Prediction:
     """A prediction by the day to which the one that it gives was moved: "put off to 9 May"."""
-    past = Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question)
-    if past or read.kind != "value" or not read.short or not read.quotes:
+    if read.kind != "value" or not read.short or not read.quotes or _asks_past(question):
         return read
     quote = read.quotes[0]
     moved, place = _MOVED_TO.search(quote.text), quote.text.find(read.short)
-    if moved is None or not 0 <= place < moved.start() or not any(date_spans(read.short)):
+    if moved is None or place < 0 or not any(date_spans(read.short)):
+        return read
+    between = quote.text[place + len(read.short) : moved.start()]
+    if place >= moved.start() or not _HAS_BEEN.fullmatch(between) or _HEDGES.search(quote.text):
         return read
     days = (one for one in date_spans(quote.text) if one.start in (moved.end(), moved.end() + 1))
     day = max(days, key=lambda one: one.end, default=None)
@@ -404,14 +422,76 @@ def as_moved(question: str, read: Prediction) -> Prediction:
     return read._replace(candidates=(candidate, *read.candidates), short=candidate.text)
 
 
-def _changes(asked: set[str], read: Prediction, new: Prediction) -> bool:
-    """Whether a prediction is by what says so of all that was asked, and is like the one before."""
-    if not new.quotes:
+def _asks_past(question: str) -> bool:
+    return Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question) is not None
+
+
+def _is_so_now(question: str, read: Prediction, new: Prediction) -> bool:
+    """Whether a prediction is by what says that the same is otherwise now."""
+    text = _sentence_of(new)
+    return _is_of_same(question, read, new) and _CHANGED_TO.search(text) is not None
+
+
+def _is_of_same(question: str, read: Prediction, new: Prediction) -> bool:
+    """Whether a prediction gives another value of just what an earlier one gives one of.
+
+    All words of the question that what was read before has stand there, too, beside each other, and
+    no others that narrow them: "the head of the music school" is not that of the school. "It" is
+    what the sentence before is about.
+    """
+    if new.short is None or not new.quotes or not read.quotes or not _alike(read, new):
         return False
-    quote = new.quotes[0]
-    text = quote.item.slot.text[max(0, quote.start - _BEFORE_IT) : quote.end]
-    about = bool(asked) and asked <= _words_of(text) and _CHANGED_TO.search(text) is not None
-    return about and new.short is not None and _alike(read, new)
+    old = read.quotes[0]
+    before = old.item.slot.text[max(0, old.start - _BEFORE_IT) : old.end]
+    known = stems(f"{old.item.slot.title}\n{_SPEAKER.sub('', before)}")
+    asked = {one for one in stems(question) if len(one) > 2 or one.isdigit()} & known
+    text, sentence = _SPEAKER.sub("", new.quotes[0].text), _sentence_of(new)
+    if _HEDGES.search(sentence) or not asked:
+        return False
+    titled = stems(new.quotes[0].item.slot.title) - stems(sentence)
+    if asked <= titled:
+        return True
+    asked -= titled
+    value = text.find(new.short)
+    if _IT.match(text):
+        return bool(_subject(asked, sentence.removesuffix(text).strip(), -1))
+    found = _subject(asked, text, value)
+    if found is None or value < 0:
+        return False
+    first, last = found
+    apart = text[last:value] if value >= last else text[value + len(new.short) : first]
+    return not _BORDER.search(apart)
+
+
+def _sentence_of(read: Prediction) -> str:
+    """The sentence of a prediction, with the one before it if that says what "it" is."""
+    quote = read.quotes[0]
+    text = _SPEAKER.sub("", quote.text)
+    if not _IT.match(text):
+        return text
+    before = quote.item.slot.text[max(0, quote.start - _BEFORE_IT) : quote.start]
+    last = [before[unit.start : unit.end] for unit in units(before)][-1:]
+    return f"{_SPEAKER.sub('', ''.join(last))} {text}"
+
+
+def _subject(asked: set[str], text: str, value: int) -> tuple[int, int] | None:
+    """Where all words that are asked for stand, without another among, before or behind them.
+
+    The value of it, which begins at a place, may be behind them: "the key hangs at Ida's".
+    """
+    words = [
+        (word.span(), stems(word[0]))
+        for word in _WORD.finditer(text)
+        if word[0].casefold() not in STOP_WORDS
+    ]
+    own = [number for number, (_, said) in enumerate(words) if said & asked]
+    if not asked <= set[str]().union(*(said for _, said in words)):
+        return None
+    first, last = words[own[0]][0][0], words[own[-1]][0][1]
+    behind = _NARROWS.match(text, last)
+    narrow = own != [*range(own[0], own[-1] + 1)] or (behind and behind.end() - 1 != value)
+    before = words[own[0] - 1][0][1] if own[0] else first
+    return None if narrow or text[before:first].isspace() else (first, last)
 
 
 def _alike(read: Prediction, new: Prediction) -> bool:
@@ -422,7 +502,7 @@ def _alike(read: Prediction, new: Prediction) -> bool:
     return read.kind == new.kind and len(kinds) == 1 and len(measures) < 2
 
 
-def _changed_to(read: Prediction, new: Prediction) -> Prediction:
+def _in_place(read: Prediction, new: Prediction) -> Prediction:
     """A prediction by what has changed, about as sure as what it changes was."""
     confidence = max(new.confidence or 0.0, _OF_CHANGED * (read.confidence or 0.0))
     return new._replace(
@@ -432,7 +512,7 @@ def _changed_to(read: Prediction, new: Prediction) -> Prediction:
 
 def _day_of(question: Question, item: RankedSlot, heads: Mapping[_Source, str]) -> date | None:
     """The day on which a message was sent, or of which a document is."""
-    return day_sent(question.store, item.slot) or _version(item, heads).day
+    return day_sent(question, item.slot) or _version(item, heads).day
 
 
 def _words_of(text: str) -> set[str]:

@@ -48,8 +48,11 @@ _FOLD = re.compile(
 _MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
 _FROM_OR_TO = frozenset("since before after until till from".split())  # Not in that month alone
 _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
-_HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
-_PAID = re.compile(r"\b(?:pay|paid|spend|spent|costs?)\b", re.IGNORECASE)
+_PAID = re.compile(
+    r"\bhow much (?:do|does|did|has|have|had|is|was|were)\b.{1,80}\b(?:pay|paid|spend|spent|costs?|"
+    r"given?|gave|donated?|raised?|collected|contributed?)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
 _THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
@@ -712,12 +715,11 @@ class _Computation:
             if len(numbers) > 1 and fold is not None and fold["spent"]:
                 numbers = [one for one in numbers if self._sign("expensive", one)]
             column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
-        if column is None and fold is not None and _HOW_MUCH.search(self.asked.question):
+        if column is None and fold is not None and _PAID.search(self.asked.question):
             # Beside hours or pieces a price is that of one.
-            amounts = [one for one in table.measured if self._is_number(one)]
-            of_price = _PAID.search(self.asked.question) is not None
-            fits = len(amounts) == 1 and not (of_price and not self._sign("expensive", amounts[0]))
-            column = _Column(amounts[0], frozenset()) if fits else None
+            prices = [one for one in table.measured if self._is_number(one)]
+            paid = len(prices) == 1 and self._sign("expensive", prices[0])
+            column = _Column(prices[0], frozenset()) if paid else None
         if column is None:
             return None
         header = column.header

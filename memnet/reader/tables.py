@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, groupby, pairwise, product
+from itertools import chain, groupby, product
 from typing import NamedTuple, cast
 
 from memnet.attention.arrays import probability_of, weighted
@@ -112,6 +112,10 @@ _MOST_OF_BILL = 20  # Passages of a bill, at most
 _DENIES = re.compile(
     r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
 )  # What a cell says is not so
+_CLASS = re.compile(
+    r"\b(?:has|have|is|was|are|were|did|does|do|will|of|the|for|our|my|this) "
+    r"(?!only|just|half|even|not)([a-z]{3,20}) (?=[\w/.-]*\d)[\w/.-]{4}"
+)
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 # "Who's" is "who is", and names no owner.
 _NO_OWNERS = frozenset("who what where when how which that there it he she".split())
@@ -232,11 +236,13 @@ def _cell_shown(
 
 
 def _is_sole(asked: Asked, rows: Sequence[Row], found: _Found) -> bool:
-    """Whether a question says the header of a cell, and of all rows a cell of its row alone.
+    """Whether a question says no more than the header of a cell, and what one row has alone.
 
     "On which storey is Studio 2?" is asked of the names of storeys, which stand first.
     """
     header = found.cell.named
+    if not asked.own <= found.row.said | stems(found.row.title):
+        return False
     others = [row for row in rows if any(cell.named == header for cell in row.cells)]
     named = [row for row in others if any(asked.names(cell) for cell in row.cells)]
     return bool(header) and header <= asked.own and named == [found.row]
@@ -254,10 +260,7 @@ def _confidence(share: float, named: bool) -> float:
 def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
     """Whether what a question says of a row stands in a column of it, or of another row alone."""
     # What is before a code says of which kind it is, and needs to stand nowhere: "parcel 00340434"
-    words = _WORD.findall(asked.question)
-    classes = frozenset(
-        stem(one.casefold()) for one, code in pairwise(words) if code.isalnum() and is_code(code)
-    )
+    classes = frozenset(stem(one.casefold()) for one in _CLASS.findall(asked.question))
     found: list[tuple[bool, bool, str, Row, Cell]] = []
     named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
     states = {
@@ -760,8 +763,11 @@ def _modifiers(asked: Asked, row: Row) -> Iterator[str]:
     """Stems of headers that a question says before another one's, or before a code of the row."""
     headers = frozenset[str]().union(*(cell.named for cell in row.cells))
     codes = frozenset[str]().union(*(cell.value for cell in row.cells)) & asked.codes
-    for one, after in pairwise(stem(word.casefold()) for word in _WORD.findall(asked.question)):
-        if one in headers and (after in codes or (after in headers and one != after)):
+    words = [stem(word.casefold()) for word in _WORD.findall(asked.question)]
+    for before, one, after in zip(words, words[1:], words[2:], strict=False):
+        # "What colour boat" is asked for the colour.
+        other = after in headers and one != after and before not in _WHICH
+        if one in headers and (other or after in codes):
             yield one
 
 
@@ -860,6 +866,7 @@ _NEEDED = stems("needed required necessary must")
 _ALLOWED = stems("allowed permitted possible included available may can")
 _USED = stems("use")
 _OF_ANY = stems("value answer status included available")  # Headers of whatever stands before
+_WHICH = stems("which what whose") | {"which", "what", "whose"}
 _TOTALS = stems(
     "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
     "charge price balance much high"

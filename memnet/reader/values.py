@@ -26,8 +26,10 @@ _QUANTITY = re.compile(
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _MAX_WIDER = 40  # Characters to the other bracket of a pair
 _NEXT_ITEM = re.compile(  # Also a line of a log: "11:40 < ibis> ..."
-    r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s"
-    r"|\[?\d{1,2}:\d\d\b|\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b)| \| "
+    r"\n[ \t]{0,40}(?:\n|[-*+•◦▪‣–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)| \| "
+    # not the second part of "9:00 to\n17:30"
+    r"|(?<!\bto)(?<!\band)(?<!\bat)(?<!\bby)(?<!\bon)(?<!\bfrom)(?<!\bor)(?<!until)(?<![-–,])"
+    r"\n\[?(?:\d{1,2}:\d\d|\d{1,4}[./-]\d{1,2}[./-]\d{1,4})\b"
 )
 # The rest of a word, also of "teapot-42-river", but not of "3-5" or "sails-and-oars:"
 _JOINED = re.compile(r"[^\W_]{0,200}(?:[-_][^\W_]{1,60}){0,8}")

@@ -98,14 +98,14 @@ _RELATIVE = re.compile(
 )
 # Of whom something is asked
 _ASKED_OF = re.compile(
-    r"(?:(?i:where|when|what|how|why|which|whom?)\b[^?]*? )?(?i:do|does|did|is|are|was|were|has|"
-    r"have|had|can|will) (?P<who>[A-Z][\w-]+)\b"
+    r"\s*(?:(?i:where|when|what|how|why|which|whom?)\b[^?]*? )?(?i:do|does|did|is|are|was|were|has|"
+    r"have|had|can|will) [^\W\d_a-z][\w-]+"
 )
 _OF_ALL = re.compile(r"[A-Z]\w+ (?:are|were|do|have|must|may|can|cannot|should|need)\b")
 _OWNERS = frozenset("my our your his her its their i we you he she it they this that".split())
-_NAME = re.compile(r"\b[A-Z][\w-]+")
+_NAME = re.compile(r"\b[^\W\d_a-z][\w-]+")
 _STEPS = 2  # From somebody to whom he is told of together with
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_BEFORE_IT = re.compile(r"\b(?:before|after) (?P<what>[^?,]{2,60})", re.IGNORECASE)
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
@@ -150,8 +150,7 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
     Where Annika lived is not where Ann lives, if something is told of Annika; where her brother
     lives may be where Felix does, who is told to be her brother, and not where she moved.
     """
-    asked = _ASKED_OF.match(question.strip())
-    names = {*normalise(asked["who"]).split()} if asked else set[str]()
+    names = {*map(normalise, _NAME.findall(question))} if _ASKED_OF.match(question) else set[str]()
     said = [{*normalise(f"{one.subject} {one.text}").split()} for one in told]
     people = [_people_in(one) for one in told]
     if not any(names & own for own in people):
@@ -305,7 +304,8 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
     best = told[first.statement]
     value = stems_of(best.text[first.start : first.end])
     # "Where did she live before Rome?" is not answered by "Rome".
-    if value and value <= stems_of(question) and not _CHOICE.search(question):
+    before = _BEFORE_IT.search(question)
+    if before and value and value <= stems_of(before["what"]):
         return reading.of_form("none")
     does, said = _DOES.match(question.strip()), columns_of(best).relation.aspects - OPEN_ASPECTS
     wanted = relation_of(f"{does['verb']}s at y", "").aspects if does else frozenset[str]()

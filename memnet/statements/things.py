@@ -33,6 +33,8 @@ _ANEW = re.compile(
     re.IGNORECASE,
 )
 _PREFERS = re.compile(r"\b(?:prefers?|likes? best|would rather have|favou?rs)\b", re.IGNORECASE)
+_NOWADAYS = re.compile(r"\b(?:now|these days|nowadays|from now on|instead)\b", re.IGNORECASE)
+_APART = re.compile(r"(?:^|\s)(?:with|on|in|for|to|at|by|over|when|while|because|if)\s", re.I)
 # Days of each week on which something is so; "sings on Mondays at 7" says when it is.
 EACH_WEEK = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
@@ -94,8 +96,17 @@ def prefers_instead(new: Told, earlier: Told) -> bool:
     denied = any(DENIED.search(one.text) for one in (new, earlier))
     if denied or _words(new.subject) != _words(earlier.subject) or not all(found):
         return False
-    own, other = (stems_of(match.string[match.end() :]) for match in found if match)
-    return bool(own & other) and own != other
+    (thing, where), (other, elsewhere) = (
+        _preferred(match.string[match.end() :]) for match in found if match
+    )
+    of_kind = thing != other and thing[-1:] == other[-1:]
+    return of_kind and (where == elsewhere or not (where and elsewhere))
+
+
+def _preferred(text: str) -> tuple[list[str], set[str]]:
+    """The words of what is preferred, "aisle seats", and stems of where, when or to what."""
+    thing, *rest = _APART.split(_NOWADAYS.sub(" ", text), maxsplit=1)
+    return _words(thing), stems_of("".join(rest)) if rest else set()
 
 
 def on_other_days(new: Told, earlier: Told) -> bool:

@@ -201,7 +201,8 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
     """Where a text says in full what an abbreviation stands for; None where it does not.
 
     That is before it in parentheses, or after it: "Road Traffic Act (RTA)", "RTA (Road Traffic
-    Act)", "RTA: Road Traffic Act". The words begin with its letters, but for small ones between.
+    Act)", "RTA: Road Traffic Act". The words begin with its letters, but for small ones between,
+    unless it begins a line of a list: "TBC   ready, to be collected".
 
     Source: Schwartz and Hearst 2003, with words for letters.
     """
@@ -213,8 +214,9 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
     for pattern in (
         rf"(?P<long>{words}),? ?\((?:the )?{name}s?\)",
         rf"\b{name} ?(?:\(|[:=–—-] ?|stands for |means |is short for )(?:the )?(?P<long>{words})",
+        rf"^(?:[-*•] )?{name}(?:\t| {{2,20}}|: | [=–—-] )(?P<long>[^\W\d_][^\n|]{{2,79}})$",
     ):
-        if found := re.search(pattern, text, re.IGNORECASE):
+        if found := re.search(pattern, text, re.IGNORECASE | re.MULTILINE):
             return found.span("long")
     return None
 

@@ -43,6 +43,7 @@ def test_either_form_is_answered(harbour: Engine, question: str, said: str) -> N
         ("What does BHP stand for?", "Board of Harbour Pilots"),
         ("what does SCO mean", "Small Craft Office"),
         ("What does RNK stand for?", None),
+        ("What does BHP in the rules mean?", "Board of Harbour Pilots"),
     ],
 )
 def test_what_stands_for_it_is_its_meaning(
@@ -57,6 +58,9 @@ def test_what_stands_for_it_is_its_meaning(
         ("SCO", "the Small Craft Office (SCO) is", "Small Craft Office"),
         ("SCO", "SCO (Small Craft Office) and", "Small Craft Office"),
         ("SCOs", "SCO: Small Craft Office", None),
+        ("RFC", "Signs\nRFC   waiting at the gate\nOUT   gone", "waiting at the gate"),
+        ("RFC", "- RFC: waiting at the gate", "waiting at the gate"),
+        ("RFC", "the RFC   waiting at the gate", None),
         ("sco", "SCO: small craft office", "small craft office"),
         ("BHP", "the Board of the Harbour Pilots (BHP)", None),
         ("BHP", "Board of Harbour Pilots (the BHP)", "Board of Harbour Pilots"),

@@ -166,6 +166,23 @@ def test_a_mail_counts_before_what_it_quotes(tmp_path: Path, question: str, shor
         assert engine.ask(question).short == short
 
 
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_mail_that_answers_below_what_it_quotes_is_read(tmp_path: Path, inline: bool) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
+    mail["Subject"], mail["Message-ID"] = "Re: Hearing", "<below@ex>"
+    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
+    between = "Fine with me.\n" if inline else ""
+    mail.set_content(
+        f"On Mon, 3 Mar 2025 at 08:10, Ivo Stam wrote:\n> The hearing is on 2 May.\n{between}"
+        "> The rent of the barn is 80 euros.\n\nI will be there in good time.\n\nGwen\n"
+    )
+    (tmp_path / "below.eml").write_bytes(bytes(mail))
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(tmp_path / "below.eml")
+        assert "80 euros" in (engine.ask("How much is the rent of the barn?").answer or "")
+
+
 _THREAD = [
     ("Gwen", "2025-03-03T09:00", "The survey of the roof costs 240 euros. Mr Tolk does it."),
     ("Ivo", "2025-03-04T10:00", "Please survey the barn too. Does that change the price?"),

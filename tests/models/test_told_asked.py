@@ -61,6 +61,25 @@ def test_what_is_told_of_somebody_else_answers_nothing(
     assert memory.ask(question).short == short
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "short"),
+    [
+        (["Ann sings in the choir.", "Bo does not sing in the choir."],
+         "Do Ann and Bo both sing in the choir?", "no"),
+        (["Piet starts work at 8.", "Una starts work at 7."],
+         "Does Piet start work earlier than Una?", "no"),
+        (["The garden hose is in the garden."], "Where is the garden hose?", "the garden"),
+        (["My flu shot is on Friday."], "When is my flu shot?", "Friday, 9 May 2025"),
+    ],
+)  # fmt: skip
+def test_all_who_are_asked_about_count(
+    memory: Engine, told: list[str], question: str, short: str
+) -> None:
+    for text in told:
+        memory.tell(text, at="2025-05-05")
+    assert memory.ask(question, as_of="2025-05-06").short == short
+
+
 def test_what_ends_something_is_quoted(memory: Engine) -> None:
     memory.tell("Runa takes fencing lessons on Fridays.", at="2025-05-08")
     memory.tell("Runa no longer takes fencing lessons.", at="2025-06-08")

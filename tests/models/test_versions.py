@@ -178,3 +178,38 @@ def test_a_day_that_was_moved_is_the_new_one(tmp_path: Path, question: str, shor
         engine.ingest(_document("fair.md", "Fair", text))
         answer = engine.ask(question)
         assert short in (answer.short or answer.answer or "")
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "wrong"),
+    [
+        (["The rent of flat 3 is 700 euros.", "The rent of flat 12 is now 900 euros."],
+         "What is the rent of flat 3?", "900 euros"),
+        (["The ferry fare is 12 crowns.", "In 1990 the ferry fare was changed to 3 crowns."],
+         "How much is the ferry fare?", "3 crowns"),
+        (["The speed limit in the harbour is 5 knots.",
+          "The rumour that the speed limit in the harbour is now 8 knots is false."],
+         "What is the speed limit in the harbour?", "8 knots"),
+        (["The fire drill is on 3 May.",
+          "Since the fire drill is now so loud, Ann leaves on 9 May."],
+         "When is the fire drill?", "9 May"),
+        (["The head of the school is Ida Moe.", "The head of the music school is now Bo Lund."],
+         "Who is the head of the school?", "Bo Lund"),
+        (["The camp fee is 70 euros.", "The camp fee for children in Wales is now 95 euros."],
+         "How much is the camp fee?", "95 euros"),
+        (["The ferry fare is 12 crowns.",
+          "If more people come, the ferry fare is changed to 15 crowns."],
+         "How much is the ferry fare?", "15 crowns"),
+        (["The pump code is 5512.", "Until now the pump code was 8834."],
+         "What is the pump code?", "8834"),
+        (["The fair is on 2 June, the raffle is moved to 9 June."], "When is the fair?", "9 June"),
+        (["The concert on 2 June may be moved to 9 June if it rains."],
+         "When is the concert?", "9 June"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_something_else_changes_nothing(
+    tmp_path: Path, texts: list[str], question: str, wrong: str
+) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        engine.ingest(_document(f"{number}.md", "Notes", text) for number, text in enumerate(texts))
+        assert engine.ask(question).short != wrong

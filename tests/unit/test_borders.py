@@ -40,6 +40,7 @@ from memnet.reader.values import with_borders
         ("Monday | 8 to 9 | Ann", "8 to 9 | Ann", "8 to 9"),
         ("The undertow is strong", "tow", "undertow"),
         ("it is on 16 May\n11:40 <ida> fine", "16 May\n11:40", "16 May"),
+        ("open from 9:00 to\n17:30 in May", "9:00 to\n17:30", "9:00 to\n17:30"),
         ("it is on 16 May\n[3.5.24, 11:40] Ida: fine", "16 May\n[3.5.24", "16 May"),
         ("—", "—", "—"),
         ("It leaves from Quay A.", "Quay A", "Quay A"),

@@ -4,7 +4,7 @@ import pytest
 
 from memnet import Document, Engine, Fact
 from memnet.documents.question import FetchedSlots, grouped, looked_up, mended
-from memnet.storage import EVERYWHERE
+from memnet.storage import EVERYWHERE, Scope
 
 
 @pytest.fixture
@@ -79,8 +79,10 @@ def test_a_long_code_is_written_as_in_the_memory(
 ) -> None:
     toy_engine.ingest(Document(id="a", text="Ida Moe has NL91 ABNA 0417 1643 00."))
     toy_engine.ingest(Document(id="b", text="Bo Lund has 03175550199 and NL91 ABNA 0417 1634 00."))
+    toy_engine.ingest(Document(id="c", text="NL91ABNA0417164311"), namespace="other")
     with toy_engine.store.reading():
-        assert grouped(question, FetchedSlots(toy_engine.store)) == expected
+        found = grouped(question, FetchedSlots(toy_engine.store), Scope(""))
+        assert found == expected
 
 
 def test_a_slip_with_the_stem_of_a_word_is_one(toy_engine: Engine) -> None:

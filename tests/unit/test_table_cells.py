@@ -402,6 +402,12 @@ def test_a_name_that_one_row_has_alone_is_that_of_the_row() -> None:
     assert found.confidence > 0.9
 
 
+def test_a_verb_that_no_row_has_is_left_to_the_network() -> None:
+    table = {"Boats": "Boat | Owner | Berth\nHebe | Ann | 3\nGrey Swan | Bo | 4"}
+    found = _read("Which boat did Ann sell?", table, _Finding(""))
+    assert (found.confidence or 0.0) < 0.9
+
+
 def test_a_year_is_not_who_built_something() -> None:
     assert (
         _read("Who built the North Mill?", {"Mills": _MILLS.replace("Ann Orre", "-")}).candidates
@@ -729,6 +735,12 @@ _SECTIONS = {
          "Who holds the key to the forge?", "Tor Lind"),
         ({"Parcels": "No. | To | Status\nPX-90417 | Holm | waiting\nPX-90471 | Reng | delivered"},
          "Has parcel PX-90417 been delivered?", "no"),
+        ({"Shipments": "No. | To | Status\nPX90417 | Holm | waiting\nPX90471 | Reng | delivered"},
+         "Did Holm refuse PX90417?", None),
+        ({"Shipments": "No. | To | Status\nPX90417 | Holm | waiting\nPX90471 | Reng | delivered"},
+         "Is only PX90417 waiting?", None),
+        ({"Boats": "Owner | Boat | Colour\nAnn | Grey Swan | red\nBo | Hebe | blue"},
+         "What colour boat does Ann own?", "red"),
     ],
 )  # fmt: skip
 def test_what_is_said_beside_it_is_not_asked(
