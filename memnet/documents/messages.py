@@ -633,9 +633,13 @@ def _dated(what: str, item: RankedSlot, sent: date) -> IntroducedMessage | None:
         return bool(verb) and verb not in map(stem, query_terms(text[start:end]))
 
     def fits(start: int, end: int) -> bool:
+        if is_told(start, end):
+            return True
         times = times_in(text[start:end], sent)
-        if is_told(start, end) or times:
-            return is_told(start, end) or (len(times) == 1 and times[0].relative)
+        if text[start:end].endswith("?"):
+            return False
+        if times:
+            return len(times) == 1 and times[0].relative and times[0].days.last <= sent
         return clauses.tense_at(start) < 0 or _ARRANGED.search(text, start, end) is not None
 
     place = _sentence(what, item, fits)

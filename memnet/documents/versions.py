@@ -86,10 +86,35 @@ _MOST_LATER = 3  # Passages that are asked for another answer
 _MIN_ASKED = 2  # Words of a question that another file has, too
 _BEFORE_IT = 200  # Characters before a sentence that may say what it is about
 _OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
-# What is not said to be so, or not now
+# What is not said to be so, or not now, or not for good
 _HEDGES = re.compile(
-    r"\?\s*$|\b(?:if|unless|should|would|could|(?-i:may)|might|wish|hope|perhaps|maybe|propos\w+|suggest\w*|"
-    r"rumou?rs?|false|until now|up to now|so far|wants? to|(?:in|since|until) (?:1[5-9]|20)\d\d)\b",
+    r"\?\s*$|\b(?:if|unless|should|would|could|(?-i:may)|might|wish|hope|perhaps|maybe|propos\w+|"
+    r"suggest\w*|demand\w*|rumou?r\w*|thinks?|thought|believe\w*|claim\w*|says?|said|according to|"
+    r"dream\w*|joke|wrong|false|mistak\w+|untrue|not|never|against|reject\w*|off the table|"
+    r"until now|up to now|so far|wants? to|only|ago|yesterday|at that time|once|"
+    r"(?:last|this|that) (?:time|day|week|month|year|spring|summer|autumn|winter)|last \w+day|"
+    r"for (?:a|one|two|three|\d{1,3}) \w+|(?:in|since|until|from) (?:1[5-9]|20)\d\d)\b",
+    re.IGNORECASE,
+)
+# What may stand before the subject: greetings, reasons and "from now on", and no other scope
+_OPENING = re.compile(
+    r"(?:(?:so|and|but|also|then|now|note that|please note|attention|hello|hi|hey|dear \w{1,20}|"
+    r"sorry|ok|okay|yes|fine|news|update|reminder)[\s,.:;!–-]{1,4}){0,3}"
+    r"(?:(?:because of|due to|owing to|thanks to|because) [^,]{1,60}, ?)?"
+    r"(?:(?:from now on|(?:as of|starting|from) (?:now|today|tomorrow)),? )?"
+    r"(?:(?:the|our|my|your|his|her|their|its|we|I|you|they|he|she) )?",
+    re.IGNORECASE,
+)
+# Between "Amara" and "junior coach"
+_IS = re.compile(
+    r"\s*(?:(?:is|are|was made|becomes?|will be|has|have|takes|took|keeps) )?"
+    r"(?:(?:now|over|as|the|our|my|a|new) )*",
+    re.IGNORECASE,
+)
+# "The date of the fair" is the fair's, unlike "the owner of the shop".
+_OF_ITS_TIME = re.compile(
+    r"(?:(?:the|a|our) )?(?:new )?(?:date|day|time|start|beginning|place|venue|location|room) "
+    r"(?:of|for) (?:(?:the|our|my) )?",
     re.IGNORECASE,
 )
 _NARROWS = re.compile(r"\s(?:of|for|in|at|with|from|by) (?:the |an? |our |my )?[^\W\d]")
@@ -97,7 +122,8 @@ _IT = re.compile(r"(?:it|this|that|they)\b", re.IGNORECASE)
 _BORDER = re.compile(r"[,;:?!]")
 _WORD = re.compile(r"[^\W_]+")
 _HAS_BEEN = re.compile(  # Between a day and where it was moved
-    r"\W{0,2}(?:,[^,.;]{1,40},)?\s*(?:(?:is|are|was|were|has|have|had|been|be|will|now|gets?) ?)*",
+    r"\W{0,2}(?:,(?! (?:and|but|or|the|an?)\b)[^,.;]{1,40},)?\s*"
+    r"(?:(?:is|are|was|were|has|have|had|been|be|will|now|gets?) ?)*",
     re.IGNORECASE,
 )
 # Keys of metadata that say of when a document is, the surest first.
@@ -428,8 +454,8 @@ def _asks_past(question: str) -> bool:
 
 def _is_so_now(question: str, read: Prediction, new: Prediction) -> bool:
     """Whether a prediction is by what says that the same is otherwise now."""
-    text = _sentence_of(new)
-    return _is_of_same(question, read, new) and _CHANGED_TO.search(text) is not None
+    text, before = _sentences(new)
+    return _is_of_same(question, read, new) and _CHANGED_TO.search(f"{before} {text}") is not None
 
 
 def _is_of_same(question: str, read: Prediction, new: Prediction) -> bool:
@@ -442,42 +468,41 @@ def _is_of_same(question: str, read: Prediction, new: Prediction) -> bool:
     if new.short is None or not new.quotes or not read.quotes or not _alike(read, new):
         return False
     old = read.quotes[0]
-    before = old.item.slot.text[max(0, old.start - _BEFORE_IT) : old.end]
-    known = stems(f"{old.item.slot.title}\n{_SPEAKER.sub('', before)}")
+    above = old.item.slot.text[max(0, old.start - _BEFORE_IT) : old.end]
+    known = stems(f"{old.item.slot.title}\n{_SPEAKER.sub('', above)}")
     asked = {one for one in stems(question) if len(one) > 2 or one.isdigit()} & known
-    text, sentence = _SPEAKER.sub("", new.quotes[0].text), _sentence_of(new)
-    if _HEDGES.search(sentence) or not asked:
+    text, before = _sentences(new)
+    if _HEDGES.search(f"{before} {text}") or not asked:
         return False
-    titled = stems(new.quotes[0].item.slot.title) - stems(sentence)
-    if asked <= titled:
-        return True
+    titled = stems(new.quotes[0].item.slot.title) - stems(f"{before} {text}")
+    if asked <= titled:  # "It was moved" below "Hearing"
+        return _IT.match(text) is not None
     asked -= titled
+    if before:
+        return _subject(asked, before, (-1, -1)) is not None
     value = text.find(new.short)
-    if _IT.match(text):
-        return bool(_subject(asked, sentence.removesuffix(text).strip(), -1))
-    found = _subject(asked, text, value)
-    if found is None or value < 0:
-        return False
-    first, last = found
-    apart = text[last:value] if value >= last else text[value + len(new.short) : first]
-    return not _BORDER.search(apart)
+    found = _subject(asked, text, (value, value + len(new.short))) if value >= 0 else None
+    return found is not None and not _BORDER.search(text[found[1] : value])
 
 
-def _sentence_of(read: Prediction) -> str:
-    """The sentence of a prediction, with the one before it if that says what "it" is."""
-    quote = read.quotes[0]
-    text = _SPEAKER.sub("", quote.text)
-    if not _IT.match(text):
-        return text
-    before = quote.item.slot.text[max(0, quote.start - _BEFORE_IT) : quote.start]
-    last = [before[unit.start : unit.end] for unit in units(before)][-1:]
-    return f"{_SPEAKER.sub('', ''.join(last))} {text}"
+def _sentences(read: Prediction) -> tuple[str, str]:
+    """The sentence with the value of a prediction, and the one before it if that says what "it" is.
+
+    That is empty elsewhere.
+    """
+    if not read.quotes:
+        return "", ""
+    quote, text = read.quotes[0], read.quotes[0].item.slot.text
+    place = quote.start + max(0, quote.text.find(read.short or ""))
+    said = [text[one.start : one.end] for one in units(text) if one.start <= place] or [quote.text]
+    *before, own = (_SPEAKER.sub("", one) for one in said[-2:])
+    return own, "".join(before) if _IT.match(own) else ""
 
 
-def _subject(asked: set[str], text: str, value: int) -> tuple[int, int] | None:
+def _subject(asked: set[str], text: str, value: tuple[int, int]) -> tuple[int, int] | None:
     """Where all words that are asked for stand, without another among, before or behind them.
 
-    The value of it, which begins at a place, may be behind them: "the key hangs at Ida's".
+    The value of it, a span of the text, may be: "the key hangs at Ida's", "Amara is the coach".
     """
     words = [
         (word.span(), stems(word[0]))
@@ -489,9 +514,11 @@ def _subject(asked: set[str], text: str, value: int) -> tuple[int, int] | None:
         return None
     first, last = words[own[0]][0][0], words[own[-1]][0][1]
     behind = _NARROWS.match(text, last)
-    narrow = own != [*range(own[0], own[-1] + 1)] or (behind and behind.end() - 1 != value)
-    before = words[own[0] - 1][0][1] if own[0] else first
-    return None if narrow or text[before:first].isspace() else (first, last)
+    narrow = own != [*range(own[0], own[-1] + 1)] or (behind and behind.end() - 1 != value[0])
+    opening = _OF_ITS_TIME.sub("", text[:first])
+    if 0 <= value[0] < first and _IS.fullmatch(text, value[1], first):
+        opening = text[: value[0]]
+    return None if narrow or not _OPENING.fullmatch(opening) else (first, last)
 
 
 def _alike(read: Prediction, new: Prediction) -> bool:

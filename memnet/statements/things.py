@@ -91,16 +91,17 @@ def denies_another(new: Told, earlier: Told) -> bool:
 
 
 def prefers_instead(new: Told, earlier: Told) -> bool:
-    """Whether two statements say what somebody prefers of one kind: window and aisle seats."""
+    """Whether somebody says what he prefers of one kind now: window seats, and aisle seats now."""
     found = [_PREFERS.search(one.text) for one in (new, earlier)]
-    denied = any(DENIED.search(one.text) for one in (new, earlier))
+    denied = not _NOWADAYS.search(new.text) or any(
+        DENIED.search(one.text) for one in (new, earlier)
+    )
     if denied or _words(new.subject) != _words(earlier.subject) or not all(found):
         return False
     (thing, where), (other, elsewhere) = (
         _preferred(match.string[match.end() :]) for match in found if match
     )
-    of_kind = thing != other and thing[-1:] == other[-1:]
-    return of_kind and (where == elsewhere or not (where and elsewhere))
+    return thing != other and thing[-1:] == other[-1:] and where == elsewhere
 
 
 def _preferred(text: str) -> tuple[list[str], set[str]]:

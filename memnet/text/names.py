@@ -34,6 +34,9 @@ _MAX_NAME_WORDS = 10
 MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
 _MIN_CODE = 4  # Characters of a number or code that names one thing
 _MAX_LETTERS = 7  # Of an abbreviation that is looked up
+_EXPLAINED = re.compile(  # "TBC   to be collected"
+    r"^(?P<short>[A-Z][A-Z\d]{1,6})(?:\t| {2,20})(?P<long>[^\W\d_][^\n|\t]{2,79})$", re.MULTILINE
+)
 _BETWEEN_INITIALS = r"(?:[ -](?:of|and|for|the|in|to|on|&))?[ -]"
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
 
@@ -202,7 +205,7 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
 
     That is before it in parentheses, or after it: "Road Traffic Act (RTA)", "RTA (Road Traffic
     Act)", "RTA: Road Traffic Act". The words begin with its letters, but for small ones between,
-    unless it begins a line of a list: "TBC   ready, to be collected".
+    unless it stands in a list of such with columns: "TBC   ready, to be collected".
 
     Source: Schwartz and Hearst 2003, with words for letters.
     """
@@ -214,11 +217,12 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
     for pattern in (
         rf"(?P<long>{words}),? ?\((?:the )?{name}s?\)",
         rf"\b{name} ?(?:\(|[:=–—-] ?|stands for |means |is short for )(?:the )?(?P<long>{words})",
-        rf"^(?:[-*•] )?{name}(?:\t| {{2,20}}|: | [=–—-] )(?P<long>[^\W\d_][^\n|]{{2,79}})$",
     ):
-        if found := re.search(pattern, text, re.IGNORECASE | re.MULTILINE):
+        if found := re.search(pattern, text, re.IGNORECASE):
             return found.span("long")
-    return None
+    listed = [one for one in _EXPLAINED.finditer(text) if one["short"] == short.upper()]
+    several = len(_EXPLAINED.findall(text)) > 1
+    return listed[0].span("long") if listed and several else None
 
 
 def stems(text: str, letters: int = STEM_LETTERS) -> frozenset[str]:

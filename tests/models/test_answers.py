@@ -362,10 +362,7 @@ def test_what_was_so_before_answers_a_question_about_the_past(memory: Engine) ->
     [
         ("How deep is the big basin?", "140 cm", "60"),
         ("How deep is the small basin?", "60 cm", "140"),
-        pytest.param(
-            "When does the frost guard switch on?", "3 degrees", "6",
-            marks=pytest.mark.xfail(strict=True, reason="the network for verdicts takes 6"),
-        ),
+        ("When does the frost guard switch on?", "3 degrees", "6"),
         ("When does the frost guard switch off?", "6 degrees", "3 degrees"),
         ("Who looks after locker D-14?", "Pim Orsel", "Ute Brandt"),
         ("Who looks after locker D-41?", "Ute Brandt", "Pim Orsel"),

@@ -166,6 +166,23 @@ def test_a_mail_counts_before_what_it_quotes(tmp_path: Path, question: str, shor
         assert engine.ask(question).short == short
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Did anyone water the plants yesterday?", "When were the plants watered?"),
+        ("I will paint the shed tomorrow.", "When did Gwen paint the shed?"),
+        ("I have reserved a table for tomorrow.", "When did Gwen reserve a table?"),
+    ],
+)
+def test_what_is_asked_or_planned_was_done_on_no_day(
+    tmp_path: Path, text: str, question: str
+) -> None:
+    with Engine.open(tmp_path, create=True) as engine:
+        message = {"id": "1", "speaker": "Gwen", "time": "2025-03-05T18:00:00", "text": text}
+        engine.remember([message])
+        assert engine.ask(question).short is None
+
+
 @pytest.mark.parametrize("inline", [False, True])
 def test_a_mail_that_answers_below_what_it_quotes_is_read(tmp_path: Path, inline: bool) -> None:
     mail = EmailMessage()

@@ -57,7 +57,7 @@ def test_another_subject_is_never_superseded(memory: Engine, texts: tuple[str, s
         (["Nell no longer drinks rum, only cider."], "What does Nell drink now?", "cider"),
         (["Nell prefers the upper bunk on ships.", "Nell prefers the lower bunk on ships now."],
          "Which bunk does Nell prefer?", "the lower bunk"),
-        (["Nell prefers red wine with meat.", "Nell prefers white wine with fish."],
+        (["Nell prefers red wine with meat.", "Nell prefers white wine with fish now."],
          "What does Nell prefer with meat?", "red wine"),
     ],
 )  # fmt: skip
