@@ -635,10 +635,9 @@ def _dated(what: str, item: RankedSlot, sent: date) -> IntroducedMessage | None:
     def fits(start: int, end: int) -> bool:
         if is_told(start, end):
             return True
-        times = times_in(text[start:end], sent)
         if text[start:end].endswith("?"):
             return False
-        if times:
+        if times := times_in(text[start:end], sent):
             return len(times) == 1 and times[0].relative and times[0].days.last <= sent
         return clauses.tense_at(start) < 0 or _ARRANGED.search(text, start, end) is not None
 
@@ -646,14 +645,14 @@ def _dated(what: str, item: RankedSlot, sent: date) -> IntroducedMessage | None:
     if place is None:
         return None
     start, end = place
-    for one in () if is_told(start, end) else times_in(text[start:end], sent):
-        told = str(one.days)
-        return IntroducedMessage(
-            item, start + one.start, end, f"{'on ' * (one.days.count == 1)}{told}", told,
-            one.end - one.start,
-        )  # fmt: skip
-    told = day_name(sent)
-    return IntroducedMessage(item, start, end, f"On {told}, ", told)
+    times = [] if is_told(start, end) else times_in(text[start:end], sent)
+    if not times:
+        told = day_name(sent)
+        return IntroducedMessage(item, start, end, f"On {told}, ", told)
+    [one] = times
+    told = str(one.days)
+    words = f"on {told}" if one.days.count == 1 else told
+    return IntroducedMessage(item, start + one.start, end, words, told, one.end - one.start)
 
 
 @dataclass(frozen=True)

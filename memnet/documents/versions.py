@@ -398,10 +398,8 @@ def as_changed(
         return read
     own = read.quotes[0]
     asked = _words_of(question.text) & _words_of(own.text)
-    sources = {*map(_source, (own.item, *items))}
-    heads = {one: question.store.sources.head(*one, _HEAD) for one in sources}
-    day = _day_of(question, own.item, heads)
     found: list[tuple[bool, date, RankedSlot]] = []
+    day = _day_of(question, own.item)
     for item in items:
         slot = item.slot
         said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
@@ -410,7 +408,7 @@ def as_changed(
         # Elsewhere "the meeting" may be another one.
         if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
             continue
-        other = _day_of(question, item, heads)
+        other = _day_of(question, item)
         if (same and slot.start < own.item.slot.start) or (day and other and other < day):
             continue
         later = bool(day and other and other > day)
@@ -537,9 +535,12 @@ def _in_place(read: Prediction, new: Prediction) -> Prediction:
     )
 
 
-def _day_of(question: Question, item: RankedSlot, heads: Mapping[_Source, str]) -> date | None:
+def _day_of(question: Question, item: RankedSlot) -> date | None:
     """The day on which a message was sent, or of which a document is."""
-    return day_sent(question, item.slot) or _version(item, heads).day
+    if (sent := day_sent(question, item.slot)) is not None:
+        return sent
+    source = _source(item)
+    return _version(item, {source: question.store.sources.head(*source, _HEAD)}).day
 
 
 def _words_of(text: str) -> set[str]:

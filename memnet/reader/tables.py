@@ -866,7 +866,7 @@ _NEEDED = stems("needed required necessary must")
 _ALLOWED = stems("allowed permitted possible included available may can")
 _USED = stems("use")
 _OF_ANY = stems("value answer status included available")  # Headers of whatever stands before
-_WHICH = stems("which what whose") | {"which", "what", "whose"}
+_WHICH = frozenset("which what whose".split())
 _TOTALS = stems(
     "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
     "charge price balance much high"
