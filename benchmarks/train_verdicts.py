@@ -13,9 +13,9 @@ learns from what is known. It then labels as many pairs, in a random order, as t
 student, which starts from the shipped network for verdicts, or without it from the shipped reader,
 learns from the teacher's probabilities and from what is known (Hinton et al. 2015). Of both the
 moving average is saved, of the student mixed with the weights that it began with (Wortsman et al.
-2022). Products are in bfloat16, which is nine times as fast as float32 on a
-processor with AMX. Without a teacher (no ``--mpnet``) the shipped network labels what is not known
-to be yes or no, so that it does not forget that while it learns from new pairs (Li & Hoiem 2018).
+2022). Products are in bfloat16, which is nine times as fast as float32 on a processor with AMX.
+Without a teacher (no ``--mpnet``) the shipped network labels what is not known to be yes or no, so
+that it does not forget that while it learns from new pairs (Li & Hoiem 2018).
 """
 
 import argparse

@@ -84,7 +84,7 @@ _MOVED_TO = re.compile(
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _MOST_LATER = 3  # Passages that are asked for another answer
 _MIN_ASKED = 2  # Words of a question that another file has, too
-_BEFORE_IT = 200  # Characters before a sentence that may say what it is about
+_ABOVE = 200  # Characters above a sentence that may say what it is about
 _OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
 # What is not said to be so, or not now, or not for good
 _HEDGES = re.compile(
@@ -173,7 +173,8 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
         for one in {_source(item) for item in passages}
     }
     for group in _groups(question, passages):
-        versions = [_version(passages[index], heads) for index in group]
+        members = [passages[index] for index in group]
+        versions = [_version(item, heads[_source(item)]) for item in members]
         highest = max(passages[index].attention for index in group)
         chosen = _chosen(question.text, last, versions)
         for index, version in zip(group, versions, strict=True):
@@ -213,7 +214,7 @@ def _replaced(items: Sequence[RankedSlot], heads: Mapping[_Source, str]) -> set[
     for title, found in titled.items():
         if not title or len(found) < 2:
             continue
-        versions = {one: _version(item, heads) for one, item in found.items()}
+        versions = {one: _version(item, heads[one]) for one, item in found.items()}
         days = [one.day for one in versions.values() if one.standing > 0 and one.day]
         newest = max(days, default=None)
         old |= {one for one, each in versions.items() if newest and each.day and each.day < newest}
@@ -266,10 +267,13 @@ def _plain_title(item: RankedSlot) -> str:
     return " ".join(word for word in normalise(title).split() if not word.isdigit())
 
 
-def _version(item: RankedSlot, heads: Mapping[_Source, str]) -> _Version:
-    """The version of the document that a passage is of: by what it says, its title and its name."""
+def _version(item: RankedSlot, head: str) -> _Version:
+    """The version of the document that a passage is of: by what it says, its title and its name.
+
+    ``head`` is the start of the document.
+    """
     slot = item.slot
-    head = "\n".join(filter(None, (heads[_source(item)], slot.text)))
+    head = "\n".join(filter(None, (head, slot.text)))
     name = f"{slot.title} {PurePath(slot.source).stem}".replace("_", " ")
     metadata = {key.lower().replace(" ", "_"): str(slot.metadata[key]) for key in slot.metadata}
     said = [found["when"] for found in _SINCE.finditer(head)]
@@ -356,11 +360,12 @@ def by_later(
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
         other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
-        if other and _is_so_now(question, read, new):
+        same = other and _is_of_same(question, read, new)
+        if same and _says_change(new):
             return _in_place(read, new)
         # What a mail says above what it quotes may be of something else.
-        apart = item.slot.id != read.quotes[0].item.slot.id or _is_of_same(question, read, new)
-        if other and new.promised and not new.abstained and apart:
+        counts = same or (other and item.slot.id != read.quotes[0].item.slot.id)
+        if counts and new.promised and not new.abstained:
             return new
     no_answer = {item.slot.id for item in found[:_MOST_LATER]}
     about = asked | (_words_of(read.short or "") & said)
@@ -398,12 +403,14 @@ def as_changed(
         return read
     own = read.quotes[0]
     asked = _words_of(question.text) & _words_of(own.text)
+    if not asked:
+        return read
     found: list[tuple[bool, date, RankedSlot]] = []
     day = _day_of(question, own.item)
     for item in items:
         slot = item.slot
         said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
-        about = [text for text in said if asked and asked <= _words_of(text)]
+        about = [text for text in said if asked <= _words_of(text)]
         same = _source(item) == _source(own.item)
         # Elsewhere "the meeting" may be another one.
         if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
@@ -416,11 +423,13 @@ def as_changed(
             found.append((later, other or date.min, item))
     for later, _, item in sorted(found, key=lambda one: one[:2], reverse=True)[:_MOST_LATER]:
         new = look_at([item])
-        if new.short is None or normalise(new.short) == normalise(read.short or ""):
+        if normalise(new.short or "") == normalise(read.short or ""):
             continue
-        if _is_so_now(question.text, read, new):
+        if not _is_of_same(question.text, read, new):
+            continue
+        if _says_change(new):
             return _in_place(read, new)
-        if later and new.promised and not new.abstained and _is_of_same(question.text, read, new):
+        if later and new.promised and not new.abstained:
             return new
     return read
 
@@ -450,10 +459,10 @@ def _asks_past(question: str) -> bool:
     return Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question) is not None
 
 
-def _is_so_now(question: str, read: Prediction, new: Prediction) -> bool:
-    """Whether a prediction is by what says that the same is otherwise now."""
-    text, before = _sentences(new)
-    return _is_of_same(question, read, new) and _CHANGED_TO.search(f"{before} {text}") is not None
+def _says_change(read: Prediction) -> bool:
+    """Whether a prediction is by what says that something is otherwise now."""
+    text, before = _sentences(read)
+    return _CHANGED_TO.search(f"{before} {text}") is not None
 
 
 def _is_of_same(question: str, read: Prediction, new: Prediction) -> bool:
@@ -466,7 +475,7 @@ def _is_of_same(question: str, read: Prediction, new: Prediction) -> bool:
     if new.short is None or not new.quotes or not read.quotes or not _alike(read, new):
         return False
     old = read.quotes[0]
-    above = old.item.slot.text[max(0, old.start - _BEFORE_IT) : old.end]
+    above = old.item.slot.text[max(0, old.start - _ABOVE) : old.end]
     known = stems(f"{old.item.slot.title}\n{_SPEAKER.sub('', above)}")
     asked = {one for one in stems(question) if len(one) > 2 or one.isdigit()} & known
     text, before = _sentences(new)
@@ -488,8 +497,6 @@ def _sentences(read: Prediction) -> tuple[str, str]:
 
     That is empty elsewhere.
     """
-    if not read.quotes:
-        return "", ""
     quote, text = read.quotes[0], read.quotes[0].item.slot.text
     place = quote.start + max(0, quote.text.find(read.short or ""))
     said = [text[one.start : one.end] for one in units(text) if one.start <= place] or [quote.text]
@@ -539,8 +546,7 @@ def _day_of(question: Question, item: RankedSlot) -> date | None:
     """The day on which a message was sent, or of which a document is."""
     if (sent := day_sent(question, item.slot)) is not None:
         return sent
-    source = _source(item)
-    return _version(item, {source: question.store.sources.head(*source, _HEAD)}).day
+    return _version(item, question.store.sources.head(*_source(item), _HEAD)).day
 
 
 def _words_of(text: str) -> set[str]:

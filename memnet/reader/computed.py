@@ -359,10 +359,11 @@ class _Computation:
         That is by its header and, unless only that is asked for (``titled``), its units and the
         kind of its values.
         """
-        values = (self.table.values(header, self.table.counted) or {}).values()
-        words = {word for one in values for word in (one.kind, one.unit.casefold())}
-        words = words - {"year"} if not titled else set()  # which is the unit of days
-        words |= _words(header)
+        words = set(_words(header))
+        if not titled:
+            values = (self.table.values(header, self.table.counted) or {}).values()
+            kinds = {word for one in values for word in (one.kind, one.unit.casefold())}
+            words |= kinds - {"year"}  # which is the unit of days
         found = (
             (adjective in more) - (adjective in less)
             for headers, more, less in _MEASURES

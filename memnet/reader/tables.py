@@ -217,7 +217,7 @@ def _cell_shown(
         confidence = min(CELL_CONFIDENCE, found.values)
     elif (
         reader is None
-        or (share == 1 and (found.first or found.headed or _is_sole(asked, rows, found)))
+        or (share == 1 and (found.first or found.headed or _names_one_row(asked, rows, found)))
         or found.cell not in found.row.cells
     ):
         confidence = _confidence(share, found.named > 0)
@@ -235,7 +235,7 @@ def _cell_shown(
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
 
-def _is_sole(asked: Asked, rows: Sequence[Row], found: _Found) -> bool:
+def _names_one_row(asked: Asked, rows: Sequence[Row], found: _Found) -> bool:
     """Whether a question says no more than the header of a cell, and what one row has alone.
 
     "On which storey is Studio 2?" is asked of the names of storeys, which stand first.
@@ -701,7 +701,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
         # "How many copies are missing?" is asked of the column "Missing" beside "Copies", and "the
         # water level" of "Level" beside "Water temperature".
         header = [
-            asked.order[one] + len(asked.order) * (one in aside)
+            asked.order[one] + len(asked.order) * (one in modifiers)
             for one in words
             if one in asked.order
         ]
@@ -711,7 +711,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
 
     how_many = HOW_MANY.search(asked.question)
     counted = stem((how_many["counted"] or "").casefold()) if how_many else None
-    aside = {counted, *_modifiers(asked, row)}
+    modifiers = {counted, *_modifiers(asked, row)}
     # Nothing leads from A to A: a cell with the name of its row above it is not asked for.
     own = row.cells[0].value
     may_be = (one for one in row.cells if not (_names(asked, one) or (own and one.named == own)))

@@ -164,9 +164,8 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
         for one, own, words in zip(told, people, said, strict=True)
         if one.speaker is not None or not own or words & joined
     ]
-    of_kin = [one for one in kept if is_of_other_kin(question, f"{one.subject}: {one.text}")]
-    other = any(_RELATIVE.search(one.text) for one in kept if one not in of_kin)
-    return [one for one in kept if one not in of_kin] if other else kept
+    own = [one for one in kept if not is_of_other_kin(question, f"{one.subject}: {one.text}")]
+    return own if any(_RELATIVE.search(one.text) for one in own) else kept
 
 
 def _people_in(one: Told) -> set[str]:

@@ -92,14 +92,13 @@ def denies_another(new: Told, earlier: Told) -> bool:
 
 def prefers_instead(new: Told, earlier: Told) -> bool:
     """Whether somebody says what he prefers of one kind now: window seats, and aisle seats now."""
-    found = [_PREFERS.search(one.text) for one in (new, earlier)]
-    denied = not _NOWADAYS.search(new.text) or any(
-        DENIED.search(one.text) for one in (new, earlier)
-    )
-    if denied or _words(new.subject) != _words(earlier.subject) or not all(found):
+    own, before = (_PREFERS.search(one.text) for one in (new, earlier))
+    if own is None or before is None or _words(new.subject) != _words(earlier.subject):
+        return False
+    if not _NOWADAYS.search(new.text) or DENIED.search(f"{new.text} {earlier.text}"):
         return False
     (thing, where), (other, elsewhere) = (
-        _preferred(match.string[match.end() :]) for match in found if match
+        _preferred(match.string[match.end() :]) for match in (own, before)
     )
     return thing != other and thing[-1:] == other[-1:] and where == elsewhere
 

@@ -220,9 +220,9 @@ def explained(short: str, text: str) -> tuple[int, int] | None:
     ):
         if found := re.search(pattern, text, re.IGNORECASE):
             return found.span("long")
-    listed = [one for one in _EXPLAINED.finditer(text) if one["short"] == short.upper()]
-    several = len(_EXPLAINED.findall(text)) > 1
-    return listed[0].span("long") if listed and several else None
+    listed = list(_EXPLAINED.finditer(text))
+    own = next((one for one in listed if one["short"] == short.upper()), None)
+    return own.span("long") if own and len(listed) > 1 else None
 
 
 def stems(text: str, letters: int = STEM_LETTERS) -> frozenset[str]:

@@ -25,6 +25,20 @@ _MAILS = [
 ]  # fmt: skip
 
 
+def _write_mail(
+    path: Path, subject: str, text: str, date: str = "2025-03-05T18:00:00+01:00", answered: str = ""
+) -> None:
+    """Write a mail of Gwen to Ivo; its id is the name of the file."""
+    mail = EmailMessage()
+    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
+    mail["Subject"], mail["Message-ID"] = subject, f"<{path.stem}@ex>"
+    mail["Date"] = format_datetime(datetime.fromisoformat(date))
+    if answered:
+        mail["In-Reply-To"] = f"<{answered}@ex>"
+    mail.set_content(text)
+    path.write_bytes(bytes(mail))
+
+
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A chat; for reading only."""
@@ -63,14 +77,7 @@ def test_my_number_is_that_of_the_speaker(talk: Engine) -> None:
 
 def test_a_later_mail_of_the_thread_counts(tmp_path: Path) -> None:
     for name, answered, subject, date, text in _MAILS:
-        mail = EmailMessage()
-        mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
-        mail["Subject"], mail["Message-ID"] = subject, f"<{name}@ex>"
-        mail["Date"] = format_datetime(datetime.fromisoformat(date))
-        if answered:
-            mail["In-Reply-To"] = f"<{answered}@ex>"
-        mail.set_content(text)
-        (tmp_path / f"{name}.eml").write_bytes(bytes(mail))
+        _write_mail(tmp_path / f"{name}.eml", subject, text, date, answered)
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(sorted(tmp_path.glob("*.eml")))
         answer = engine.ask("Who is the surveyor?")
@@ -134,12 +141,7 @@ def test_what_a_later_version_replaces_gives_no_verdict(tmp_path: Path) -> None:
 def test_a_mail_tells_of_days_as_of_its_own(
     tmp_path: Path, text: str, question: str, short: str
 ) -> None:
-    mail = EmailMessage()
-    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
-    mail["Subject"], mail["Message-ID"] = "Roof", "<roof@ex>"
-    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
-    mail.set_content(text)
-    (tmp_path / "roof.eml").write_bytes(bytes(mail))
+    _write_mail(tmp_path / "roof.eml", "Roof", text)
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(tmp_path / "roof.eml")
         assert engine.ask(question).short == short
@@ -150,17 +152,13 @@ def test_a_mail_tells_of_days_as_of_its_own(
     [("When is the hearing?", "9 May"), ("How large is the barn?", "140 square metres")],
 )
 def test_a_mail_counts_before_what_it_quotes(tmp_path: Path, question: str, short: str) -> None:
-    mail = EmailMessage()
-    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
-    mail["Subject"], mail["Message-ID"] = "RE: Hearing", "<hearing@ex>"
-    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
-    mail.set_content(
+    text = (
         "The judge is ill. The hearing is postponed to 9 May. The rent of the barn is 80 euros "
         "now.\n\nGwen\n\n-----Original Message-----\nFrom: Ivo Stam\nSent: Monday, 3 March "
         "2025 08:10\nTo: Gwen Parr\nSubject: Hearing\n\nThe hearing is on 2 May. The barn "
         "measures 140 square metres.\nIvo\n"
     )
-    (tmp_path / "hearing.eml").write_bytes(bytes(mail))
+    _write_mail(tmp_path / "hearing.eml", "RE: Hearing", text)
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(tmp_path / "hearing.eml")
         assert engine.ask(question).short == short
@@ -185,16 +183,12 @@ def test_what_is_asked_or_planned_was_done_on_no_day(
 
 @pytest.mark.parametrize("inline", [False, True])
 def test_a_mail_that_answers_below_what_it_quotes_is_read(tmp_path: Path, inline: bool) -> None:
-    mail = EmailMessage()
-    mail["From"], mail["To"] = "Gwen Parr <gwen@ex.org>", "Ivo Stam <ivo@ex.org>"
-    mail["Subject"], mail["Message-ID"] = "Re: Hearing", "<below@ex>"
-    mail["Date"] = format_datetime(datetime.fromisoformat("2025-03-05T18:00:00+01:00"))
     between = "Fine with me.\n" if inline else ""
-    mail.set_content(
+    text = (
         f"On Mon, 3 Mar 2025 at 08:10, Ivo Stam wrote:\n> The hearing is on 2 May.\n{between}"
         "> The rent of the barn is 80 euros.\n\nI will be there in good time.\n\nGwen\n"
     )
-    (tmp_path / "below.eml").write_bytes(bytes(mail))
+    _write_mail(tmp_path / "below.eml", "Re: Hearing", text)
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(tmp_path / "below.eml")
         assert "80 euros" in (engine.ask("How much is the rent of the barn?").answer or "")
