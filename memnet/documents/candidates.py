@@ -295,8 +295,6 @@ def rescore(candidates: Candidates, best: IntArray, question: Question) -> Candi
     cosines += before - cosines.mean()
     features[own, SlotFeature.UNIT] += cosines - features[own, SlotFeature.DENSE]
     features[own, SlotFeature.DENSE] = cosines
-    if len(links.candidate):
-        of_links = links.features.copy()
-        of_links[:, LinkFeature.DENSE] = features[links.candidate, SlotFeature.DENSE]
-        links = replace(links, features=of_links)
-    return replace(candidates, features=features, links=links)
+    of_links = links.features.copy()
+    of_links[:, LinkFeature.DENSE] = features[links.candidate, SlotFeature.DENSE]
+    return replace(candidates, features=features, links=replace(links, features=of_links))

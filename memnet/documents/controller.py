@@ -281,10 +281,9 @@ def hop_scores(weights: Weights, prefix: str, features: Array, links: Links | No
     linked, best = features[:, :0], np.full(len(features), -1)
     if links is not None and f"{prefix}links.weights" in weights:
         strength = _strength(weights, f"{prefix}links.", links)
-        of_kind = [links.kind == kind for kind in LinkKind]
         kinds = [
             largest_of(len(features), links.candidate[chosen], strength[chosen])
-            for chosen in of_kind
+            for chosen in (links.kind == kind for kind in LinkKind)
         ]
         total = sum_of(len(features), links.candidate, strength)
         strongest = library(features).stack(kinds, 1)

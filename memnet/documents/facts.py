@@ -172,10 +172,8 @@ def _read(
 def _said(item: RankedSlot) -> tuple[str, str]:
     """The subject of a fact, and the rest of a sentence: of "Ann's town is Ely" and the like."""
     slot = item.slot
-    subject, value = slot.title, slot.value
-    if slot.kind != "fact":
-        subject, value = value, subject
-    subject, value = (" ".join(one.replace("_", " ").split()) for one in (subject, value))
+    pair = (slot.title, slot.value) if slot.kind == "fact" else (slot.value, slot.title)
+    subject, value = (" ".join(one.replace("_", " ").split()) for one in pair)
     return subject, f"'s {slot.relation} is {value}."
 
 

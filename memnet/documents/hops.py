@@ -79,12 +79,9 @@ class Addressing:
         question, fetched = self._question, self._question.fetched
         links = find_links(fetched.symbols(state.attended), question.store, question.scope)
         named = [slot for name in question.named for slot in question.slots_by_name[name]]
-        ids = tuple(
-            dict.fromkeys(
-                [*self._dense, *self._lexical, *self._of_messages, *named, *state.attended]
-                + [link.slot for link in links]
-            )
-        )
+        linked = (link.slot for link in links)
+        found = *self._dense, *self._lexical, *self._of_messages, *named, *state.attended, *linked
+        ids = tuple(dict.fromkeys(found))
         fetched.slots(state.attended)  # in one query; the texts of senders are features of links
         keys = fetched.keys(ids)
         dense = self._similarity(keys)
@@ -105,10 +102,7 @@ class Addressing:
         if self._messages is None:
             return {}
         asked = self._messages.question
-        others = dict.fromkeys(self._messages.of_days(), 0.0)
-        if asked is self._question:
-            return others | self._lexical
-        others |= dict.fromkeys(asked.nearest(limit), 0.0)
+        others = dict.fromkeys([*self._messages.of_days(), *asked.nearest(limit)], 0.0)
         return others | _relative(asked.sharing_words(limit))
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:
@@ -258,14 +252,11 @@ def read_in_hops(
             previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
-        found = reads[-1].candidates
-        if question.full is not None:
-            best = reads[-1].order
-            logits = controller.logits(reads[-1].scores)[best]
-            best = best[nearest_to_cutoff(logits, passages, config.rescored)]
-            found = rescore(found, best, question)
-        scores = reads[-1].scores
-        if found is not reads[-1].candidates:
+        last, scores = reads[-1], reads[-1].scores
+        logits = controller.logits(scores)[last.order]
+        best = last.order[nearest_to_cutoff(logits, passages, config.rescored)]
+        found = rescore(last.candidates, best, question)
+        if found is not last.candidates:
             scores = controller.score(found, len(reads) - 1)
         if question.full is not None and question.full.multilingual:
             # Of another language words say nothing, units less than passages, and hops learned
@@ -314,10 +305,8 @@ class Retrieval:
         None for the whole of it.
         """
         question = question or self._question
-        config = self._config
-        reads = read_in_hops(
-            question, self._controller, config.hop, max_hops, config.answer.passages
-        )
+        hop, passages = self._config.hop, self._config.answer.passages
+        reads = read_in_hops(question, self._controller, hop, max_hops, passages)
         first = len(self.reads) + 1
         self.reads += reads
         first_hop = {
@@ -326,7 +315,7 @@ class Retrieval:
             for slot in read.ids[:top_k]
         }
         last = self._latest = reads[-1]
-        count = max(top_k, self._config.answer.passages)
+        count = max(top_k, passages)
         is_fact = last.candidates.is_fact[last.order]
         # More than are wanted: copies are one passage, and tables of contents come last.
         chosen = last.order[(np.arange(len(last.order)) < _LOOKED_AT * count) | is_fact]

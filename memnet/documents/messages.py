@@ -2,13 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
@@ -38,8 +37,8 @@ _MIN_CALLED = 3  # Messages that call a speaker by a name, for it to be his
 # Min. share of the messages that call somebody by a name, for it to be one person.
 _MIN_CALLED_SHARE = 0.75
 _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
-_USER, _ASSISTANT = "user", "assistant"
-_FIRST_PERSON = frozenset("i me my mine myself".split())
+# Who is meant by "I" and "you" in chats with an assistant.
+_ROLES = {"user": "i me my mine myself".split(), "assistant": "you your yours".split()}
 _SAYS_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 _OWNER = re.compile(r"\b(?P<owner>[A-Z]\w+)['’]s (?P<owned>\w+)")
 # What a question says something of: "is the cook", "does the name of the band", "has Ann"
@@ -53,7 +52,6 @@ OF_TELLING = re.compile(
     r"send|sent|post(?:ed)?|shared?|write|wrote|report(?:ed)?)\b",
     re.IGNORECASE,
 )
-_SECOND_PERSON = frozenset("you your yours".split())
 # Speakers have such names, and questions begin with them.
 _AUXILIARIES = frozenset("will may can".split())
 # Question marks: the usual one, the wide one, the Arabic one.
@@ -72,8 +70,7 @@ def day_sent(question: Question, slot: Slot) -> date | None:
         return local_time(slot.told or slot.valid_from).date()
     if (sent := _mail_sent(slot)) is not None:
         return sent.date()
-    symbols = question.fetched.symbols([slot.id]).get(slot.id)
-    if symbols is None or MESSAGE not in symbols.keys:
+    if MESSAGE not in _keys_of(question, slot):
         return None
     places = [place for _, place in slot.places[:1]]
     found = [day for text in (slot.title, *places) for day in days_in(text) if day.year]
@@ -84,11 +81,17 @@ def speaker_of(question: Question, slot: Slot) -> str | None:
     """Who says "I" in a message or mail, by its title or how its text begins; None for a user."""
     if (head := MAIL_HEAD.match(slot.text)) is not None and "message_id" in slot.metadata:
         return head["author"]
-    symbols = question.fetched.symbols([slot.id]).get(slot.id)
+    keys = _keys_of(question, slot)
     for name in (slot.title.partition(", ")[0], slot.text.partition(": ")[0]):
-        if symbols is not None and SPEAKER + normalise(name) in symbols.keys:
+        if SPEAKER + normalise(name) in keys:
             return name if subject_of(name) == name else None
     return None
+
+
+def _keys_of(question: Question, slot: Slot) -> frozenset[str]:
+    """The symbols of what a slot is about."""
+    symbols = question.fetched.symbols([slot.id])
+    return frozenset(symbols[slot.id].keys if slot.id in symbols else ())
 
 
 def without_asides(
@@ -118,11 +121,11 @@ def is_of_another(question: Question, slot: Slot, quoted: str) -> bool:
     what Bo wrote say when Ida wrote it.
     """
     asked = _SUBJECT.search(question.text)
-    keys = [one.keys for one in question.fetched.symbols([slot.id]).values() if MESSAGE in one.keys]
-    if asked is None or not keys:
+    keys = _keys_of(question, slot)
+    if asked is None or MESSAGE not in keys:
         return False
     if (addressing := MessageAddressing(question)).names_speaker:
-        if addressing.is_by(keys[0]):
+        if addressing.is_by(keys):
             return False
         told = OF_TELLING.search(question.text, asked.end())
         owner = _OWNER.search(question.text)  # "My number" is not Kofi's in what Nadia says.
@@ -142,8 +145,7 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     ``items`` that were found. Mails of a thread share its subject, or answer each other; those that
     were not found have no attention.
     """
-    symbols = question.fetched.symbols([own.id])
-    keys = frozenset(symbols[own.id].keys if own.id in symbols else ())
+    keys = _keys_of(question, own)
     sent = _time_of_mail(own)
     if sent:
         known = {item.slot.id for item in items}
@@ -151,12 +153,11 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
         items = [*items, *(RankedSlot(slot, 0.0, 0.0, 0.0, 1) for slot in others)]
     elif MESSAGE not in keys:
         return []
-    symbols = question.fetched.symbols([item.slot.id for item in items])
+    question.fetched.symbols([item.slot.id for item in items])  # All in one query, for _keys_of
     session = frozenset(one for one in keys if one.startswith(SESSION))
     found: list[tuple[float, int, RankedSlot]] = []
     for item in items:
-        slot = item.slot
-        named = frozenset(symbols[slot.id].keys if slot.id in symbols else ())
+        slot, named = item.slot, _keys_of(question, item.slot)
         same = slot.source == own.source or not session.isdisjoint(named)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
@@ -231,10 +232,7 @@ def as_first_sent(question: Question, read: Prediction) -> Prediction:
     and what was written after it may have changed it.
     """
     own = read.quotes[0] if read.quotes else None
-    sent = 0.0 if own is None else _time_of_mail(own.item.slot)
-    if own is None or not sent:
-        return read
-    if not _in_quoted(own):
+    if own is None or not _in_quoted(own) or not (sent := _time_of_mail(own.item.slot)):
         return read
     earlier = [
         (time, slot, start)
@@ -265,10 +263,9 @@ def as_first_sent(question: Question, read: Prediction) -> Prediction:
 
 def _thread_of(question: Question, own: Slot) -> list[Slot]:
     """The passages of other mails that share a key with one, as its subject is."""
-    keys = question.fetched.symbols([own.id])
-    names = frozenset(keys[own.id].keys if own.id in keys else ())
+    names = _keys_of(question, own)
     thread = question.store.search_symbolic(names, _MAX_OF_THREAD, question.scope).values()
-    return question.store.fetch(sorted({slot for slots in thread for slot in slots} - {own.id}))
+    return question.store.fetch(sorted(set[int]().union(*thread) - {own.id}))
 
 
 def _mail_sent(slot: Slot) -> datetime | None:
@@ -306,21 +303,18 @@ class MessageAddressing:
     def __init__(self, question: Question) -> None:
         """Look up who is named, by the names that others call them too."""
         self._question = question
-        # Symbols of the speakers that the question asks about.
-        self._named: frozenset[str] = frozenset()
         # What is known of the slots that were candidates; None of one that is not a message.
         self._known: dict[int, _Known | None] = {}
-        words = self._speakers()
+        # Symbols of the speakers that the question asks about, and where it names them.
+        self._named, words = self._speakers()
         text = question.text
         for start, end in reversed(words):
             text = text[:start] + text[end:]
         # Without the names of speakers
         self.question = question.sub_question(" ".join(text.split())) if words else question
-        exact, beside = set[str](), set[str]()
-        for day in _days_of(question):
-            exact.add(_symbol_of(day))
-            beside.update(map(_symbol_of, day.next_to()))
-        self._days: Mapping[str, float] = dict.fromkeys(beside, 0.5) | dict.fromkeys(exact, 1.0)
+        days = list(_days_of(question))
+        beside = [_symbol_of(other) for day in days for other in day.next_to()]
+        self._days = dict.fromkeys(beside, 0.5) | dict.fromkeys(map(_symbol_of, days), 1.0)
 
     @property
     def names_speaker(self) -> bool:
@@ -334,37 +328,25 @@ class MessageAddressing:
         return [slot for slots in found.values() for slot in slots]
 
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
-        """Of candidates with their relative BM25, what is known of messages; None without one."""
-        ids: list[int] = keys.ids.tolist()
-        self._look_at([slot for slot in ids if slot not in self._known])
-        rows = [self._known[slot] for slot in ids]
-        is_message = np.array([row is not None for row in rows], np.bool_)
-        if not is_message.any():
-            return None
-        matches = np.array([(0.0, 0.0) if row is None else row[:2] for row in rows], np.float32)
-        relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
-        dense = keys.vectors @ self.question.vector
-        return MessageFeatures(
-            is_message, dense, relative, matches[:, 0], matches[:, 1], *self._around(ids)
-        )
-
-    def _around(
-        self, ids: Sequence[int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float32]]:
-        """What stands around K slots, if they are messages: the last fields of ``MessageFeatures``.
+        """Of candidates with their relative BM25, what is known of messages; None without one.
 
         Messages follow each other as sources, or as slots of one conversation.
         """
+        ids: list[int] = keys.ids.tolist()
+        self._look_at([slot for slot in ids if slot not in self._known])
+        is_message = np.array([self._known[slot] is not None for slot in ids], np.bool_)
+        if not is_message.any():
+            return None
         numbers: dict[tuple[str, str, str], int] = {}
         indices: dict[tuple[str, str, int], list[int]] = {}
-        session = np.zeros(len(ids), np.int64)
-        asks, characters = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.float32)
+        session, asks = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+        speaker, day, characters = np.zeros((3, len(ids)), np.float32)
         places = self._question.store.messages.places(ids)
         for index, slot in enumerate(ids):
             known = self._known[slot]
             if known is None:
                 continue
-            place = places[slot]
+            speaker[index], day[index], place = known.speaker, known.day, places[slot]
             name = known.session or f"{place.source}"
             key = place.namespace, name, known.sent
             session[index] = numbers.setdefault(key, len(numbers))
@@ -377,7 +359,12 @@ class MessageAddressing:
             for other in indices.get((namespace, name, position + 1), ())
             for one in found
         ]
-        return np.array(pairs, np.int64).reshape(-1, 2).T, session, asks, characters
+        beside = np.array(pairs, np.int64).reshape(-1, 2).T
+        relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
+        dense = keys.vectors @ self.question.vector
+        return MessageFeatures(
+            is_message, dense, relative, speaker, day, beside, session, asks, characters
+        )
 
     def _look_at(self, ids: Sequence[int]) -> None:
         """Find out which slots are messages, and how speaker and day of each match."""
@@ -388,23 +375,19 @@ class MessageAddressing:
                 session = next((name for name in keys if name.startswith(SESSION)), "")
                 # One that says "yesterday" is of two days, of which it was sent on the later one.
                 sent = max((name for name in keys if name.startswith(DAY)), default="")
-                self._known[slot] = _Known(*self._matches(keys), session, sent)
+                day = max(self._days.get(name, 0.0) for name in keys)
+                self._known[slot] = _Known(float(self.is_by(keys)), day, session, sent)
 
-    def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
-        """How far speaker and day of a message are those that the question names."""
-        named = self._days.keys() & keys if self._days else ()
-        day = max((self._days[name] for name in named), default=0.0)
-        return float(self.is_by(keys)), day
-
-    def is_by(self, keys: Sequence[str]) -> bool:
+    def is_by(self, keys: Iterable[str]) -> bool:
         """Whether a message with these symbols is by somebody whom the question names."""
         return not self._named.isdisjoint(keys)
 
-    def _speakers(self) -> list[tuple[int, int]]:
-        """Find out who is asked about; returns where the question names them, in its order."""
+    def _speakers(self) -> tuple[frozenset[str], list[tuple[int, int]]]:
+        """Who is asked about, and where the question names them, in its order."""
         question = self._question
         words = list(_possible_speakers(question.text))
-        roles = [SPEAKER + role for role in _roles(question.text)]
+        said = frozenset(normalise(question.text).split())
+        roles = [SPEAKER + role for role, own in _ROLES.items() if not said.isdisjoint(own)]
         symbols = [SPEAKER + word for _, word in words]
         known = question.store.messages.known([*roles, *symbols], question.scope)
         named = {symbol for symbol in roles if symbol in known}
@@ -414,8 +397,7 @@ class MessageAddressing:
             if symbol is not None:
                 named.add(symbol)
                 spans.append(span)
-        self._named = frozenset(named)
-        return spans
+        return frozenset(named), spans
 
     def _called(self, name: str) -> str | None:
         """The symbol of the speaker whom others call by a name, if they call one by it."""
@@ -444,15 +426,6 @@ def _possible_speakers(text: str) -> Iterator[tuple[tuple[int, int], str]]:
         name = normalise(word)
         if is_name(name) and query_terms(name) == [name] and name not in _AUXILIARIES:
             yield span, name
-
-
-def _roles(text: str) -> Iterator[str]:
-    """Who is meant by "I" and "you" in chats with an assistant."""
-    words = set(normalise(text).split())
-    if not words.isdisjoint(_FIRST_PERSON):
-        yield _USER
-    if not words.isdisjoint(_SECOND_PERSON):
-        yield _ASSISTANT
 
 
 def _days_of(question: Question) -> Iterator[WrittenDay]:
@@ -709,8 +682,7 @@ class _AsksWho:
                 item, start, end, f"{speaker} {self.verb}: ", speaker, replaced
             )
         own = self.of_self.search(text, start, end)
-        if own is None:
-            raise ValueError(f"no 'I' from {start} to {end}, in a sentence that was found by it")
+        assert own is not None, "by this the sentence was found"  # noqa: S101
         words = f"{speaker}{_OF_OTHERS.get(own['verb'] or '', '')}"
         # Behind "Lena: " in a transcript it is she once more.
         start = own.start() - len(label) * text[: own.start()].endswith(label)
@@ -725,10 +697,8 @@ class _AsksWho:
         if len(names) < _MIN_SPEAKERS or max(names.values()) < _MIN_TURNS:
             return None
         place = self.sentence(item)
-        if place is None:
-            return None
-        turn = _SAYS.match(text, text.rfind("\n", 0, place[0] + 1) + 1)
-        if turn is None:
+        turn = place and _SAYS.match(text, text.rfind("\n", 0, place[0] + 1) + 1)
+        if place is None or turn is None:
             return None
         found = self.told_by(turn["name"] or turn["nick"], turn[0], item, place)
         return replace(found, turn=turn.start())

@@ -1,6 +1,5 @@
 """One question: its words as the memory spells them, names and vector, and what was fetched."""
 
-import itertools
 import math
 import re
 import threading
@@ -208,13 +207,11 @@ def _with_whole_names(text: str, store: MemoryStore, scope: Scope) -> str:
             for slot in store.fetch_existing(hits.ids[hits.mask].tolist())
             if slot.kind == "fact" and part in normalise(slot.title).split()
         }
-        if len(titles) == 1 and not _names(text, *titles):
-            text = re.sub(rf"\b{word}\b", titles.pop().replace("\\", " "), text, count=1)
+        if len(titles) == 1:
+            [title] = titles
+            if f" {normalise(title)} " not in f" {normalise(text)} ":
+                text = re.sub(rf"\b{word}\b", title.replace("\\", " "), text, count=1)
     return text
-
-
-def _names(text: str, title: str) -> bool:
-    return f" {normalise(title)} " in f" {normalise(text)} "
 
 
 # Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
@@ -235,7 +232,6 @@ class RecentVectors:
     """An encoder that remembers the vectors of the texts that it encoded last, on each side."""
 
     def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
-        """``kept`` is how many vectors are remembered."""
         self._encoder = encoder
         self._kept = kept
         # Sides that are one method share what is remembered.
@@ -344,7 +340,7 @@ class FetchedSlots:
         missing = [slot for slot in ids if slot not in self._rows]
         if missing or self._keys is None:
             new, old = self.store.existing_keys(missing), self._keys
-            self._rows.update(zip(missing, itertools.count(len(self._rows)), strict=False))
+            self._rows |= {slot: row for row, slot in enumerate(missing, len(self._rows))}
             self._keys = new if old is None else _joined(old, new)
         rows = np.array([self._rows[slot] for slot in ids], np.int64)
         known = self._keys
@@ -512,10 +508,9 @@ class QuestionTerms:
         found = store.search_terms(asked, _MAX_DOCUMENT_FREQUENCY)
         # share of them that the memory has
         self.known = 1 - sum(not len(slots) for slots in found.values()) / max(1, len(asked))
-        terms = [term for term, slots in found.items() if len(slots)]
         rest = set(query_terms(without_names(text, capitalised_names(text, named))))
-        self.words = tuple(terms)  # [T] the words
-        self._postings = [found[term] for term in terms]
+        self.words = tuple(term for term, slots in found.items() if len(slots))
+        self._postings = [found[term] for term in self.words]
         # [T] float32: IDF, scaled so that they sum to one
         self.weights = _shares(
             1 - math.log1p(len(slots)) / math.log1p(_MAX_DOCUMENT_FREQUENCY)
@@ -524,11 +519,11 @@ class QuestionTerms:
         # [T] float32: as ``weights``, with 0 for the words of names
         self.rest = _shares(
             weight if normalise(term) in rest else 0.0
-            for term, weight in zip(terms, self.weights, strict=True)
+            for term, weight in zip(self.words, self.weights, strict=True)
         )
         self._stems: dict[str, float] = {
             normalise(term)[:STEM_LETTERS]: weight
-            for term, weight in zip(terms, self.weights.tolist(), strict=True)
+            for term, weight in zip(self.words, self.weights.tolist(), strict=True)
         }
 
     @property
@@ -539,7 +534,7 @@ class QuestionTerms:
             for term, slots in zip(self.words, self._postings, strict=True)
             if is_code(term) and len(slots) <= _MOST_CODED
         )
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        return np.concatenate([_NOWHERE, *found])
 
     def occurrences(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Which words each slot contains: [K] ids to [K, T] float32, 1 or 0."""

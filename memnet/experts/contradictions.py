@@ -1,12 +1,11 @@
 """Contradictions between messages: one speaker says both yes and no to what is asked."""
 
+import math
 import time
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
-
-import numpy as np
 
 from memnet.checkpoints import SHIPPED
 from memnet.documents.answers import TextAnswers
@@ -58,16 +57,11 @@ class MessageContradictions:
         """An answer that tells the contradiction where there is one; else the answer as it is."""
         started = time.perf_counter()
         judge = self._judge() if question.has_messages else None
-        found = None if judge is None else self._opposed(judge, question)
-        if found is None:
+        pieces = [] if judge is None else self._opposed(judge, question)
+        if not pieces:
             return answer
-        sides, weights = found
-        pieces = [
-            (one.message, one.start, one.start + len(one.text), weight)
-            for one, weight in zip(sides, weights, strict=True)
-        ]
         quotes = tuple(quote_at(*piece) for piece in pieces)
-        first = {one.message.id: one.message for one in sides}
+        first = {message.id: message for message, *_ in pieces}
         others = (one for one in answer.evidence if one.id not in first)
         return answer.model_copy(
             update={
@@ -76,7 +70,7 @@ class MessageContradictions:
                 "short": None,
                 "quotes": quotes,
                 "units": (),
-                "confidence": float(np.prod(weights)) ** 0.5,
+                "confidence": math.prod(weight for *_, weight in pieces) ** 0.5,
                 "abstained": False,
                 "contradiction": True,
                 "candidates": tuple(slot_candidate(*piece) for piece in pieces),
@@ -113,8 +107,11 @@ class MessageContradictions:
 
     def _opposed(
         self, judge: StanceJudge, question: Question
-    ) -> tuple[list[_Said], list[float]] | None:
-        """The two that oppose each other most, in their order, and their probabilities."""
+    ) -> list[tuple[Evidence, int, int, float]]:
+        """The two sentences that oppose each other most, in their order; none without such two.
+
+        The message of each, its first character there, the one after its last, its probability.
+        """
         said = self._sentences(question)
         stances = judge.judge(question.text, [one.text for one in said], _DENIES)
         opposed = [
@@ -124,10 +121,12 @@ class MessageContradictions:
         ]
         both, no, yes = max(opposed, default=(0.0, 0, 0))
         if both < _CONTRADICTS:
-            return None
-        weights = {no: float(stances.denies[no]), yes: float(stances.affirms[yes])}
-        order = sorted(weights, key=lambda index: said[index].message.id)
-        return [said[index] for index in order], [weights[index] for index in order]
+            return []
+        sides = [(said[no], float(stances.denies[no])), (said[yes], float(stances.affirms[yes]))]
+        sides.sort(key=lambda side: side[0].message.id)
+        return [
+            (one.message, one.start, one.start + len(one.text), weight) for one, weight in sides
+        ]
 
 
 _shipped_weights = cache(partial(load_stance, SHIPPED / STANCE))

@@ -107,7 +107,8 @@ def _of_facts(question: Question, known: ModelVocabulary) -> list[float]:
     words = store.contents.relations()
     asked = relation_stems(question.text)
     cosines = (vectors @ question.vector).tolist()
-    shared = [_share(relation_stems(words.get(digest, "")), asked) for digest in digests]
+    own = [relation_stems(words.get(digest, "")) for digest in digests]
+    shared = [len(one & asked) / len(one) if one else 0.0 for one in own]
     best = max(range(len(digests)), key=lambda index: cosines[index] + shared[index])
     return [max(cosines), max(shared), float(digests[best] in known.relations)]
 
@@ -129,10 +130,6 @@ def _of_question(question: Question, known: ModelVocabulary) -> list[float]:
         float(not any(first_words)),
         *first_words,
     ]
-
-
-def _share(own: AbstractSet[str], asked: AbstractSet[str]) -> float:
-    return len(own & asked) / len(own) if own else 0.0
 
 
 FloatArray = NDArray[np.float32]

@@ -39,8 +39,8 @@ _RELATIVE = re.compile(r"\b(?:that|which|who|whose|whom)$")
 _IN_SOURCE = re.compile(r"\S,? (?:in|of|from|listed in|named in) (?:the )?(?=\S)")
 # Words of a question that say that a text says something, and not what.
 _SAYING = relation_stems(
-    "call called say says said name named mention mentions describe described list listed "
-    "according consider considered state stated tell told note notes report reported write written"
+    "call say says said name mention describe list according consider "
+    "state tell told note report write"
 )
 _MAX_NAMES = 200  # Max. names taken from the set that the facts give.
 _MAX_SLOTS = 20  # Passages of one name

@@ -55,43 +55,36 @@ class OwnedModels:
         return found
 
     def _fit(self, name: str, description: Mapping[str, Any]) -> OwnedModel:
+        advice = f"train it again with 'memnet train {name}'"
         kind = description.get("kind")
         if kind != name:
-            return _unused(name, f"it is of kind {kind!r}; {_advice(name)}")
+            return _unused(name, f"it is of kind {kind!r}; {advice}")
         notes = description.get("trained")
         encoder = notes.get("encoder") if isinstance(notes, Mapping) else None
         if encoder != self.store.fingerprint:
             return _unused(
                 name,
                 f"it was trained with encoder {encoder!r}, the store has "
-                f"{self.store.fingerprint!r}; {_advice(name)}",
+                f"{self.store.fingerprint!r}; {advice}",
             )
         if name != "facts":
             return OwnedModel(name, True, None)
-        return _with_relations(name, description.get("relations"), self.store.contents.relations())
-
-
-def _with_relations(name: str, given: object, held: Mapping[str, str]) -> OwnedModel:
-    """A fact model whose relations are given, for a store that holds some, by digest."""
-    known = frozenset(map(str, given)) if isinstance(given, list) else frozenset[str]()
-    unseen = sorted({words for digest, words in held.items() if digest not in known})
-    if not unseen:
-        return OwnedModel(name, True, None, known)
-    total = len(set(held.values()))
-    named = ", ".join(map(repr, unseen[:_MAX_NAMED])) + ", ..." * (len(unseen) > _MAX_NAMED)
-    why = f"{len(unseen)} of {total} relations came after its training ({named}); {_advice(name)}"
-    if total - len(unseen) < _MIN_KNOWN * total:
-        return _unused(name, why)
-    return OwnedModel(name, True, one_line(f"the store's model {name!r} is out of date: {why}"),
-                      known)  # fmt: skip
+        given, held = description.get("relations"), self.store.contents.relations()
+        known = frozenset(map(str, given)) if isinstance(given, list) else frozenset[str]()
+        unseen = sorted({words for digest, words in held.items() if digest not in known})
+        if not unseen:
+            return OwnedModel(name, True, None, known)
+        total = len(set(held.values()))
+        named = ", ".join(map(repr, unseen[:_MAX_NAMED])) + ", ..." * (len(unseen) > _MAX_NAMED)
+        why = f"{len(unseen)} of {total} relations came after its training ({named}); {advice}"
+        if total - len(unseen) < _MIN_KNOWN * total:
+            return _unused(name, why)
+        note = one_line(f"the store's model {name!r} is out of date: {why}")
+        return OwnedModel(name, True, note, known)
 
 
 def _unused(name: str, why: str) -> OwnedModel:
     return OwnedModel(name, False, one_line(f"the store's model {name!r} is not used: {why}"))
-
-
-def _advice(name: str) -> str:
-    return f"train it again with 'memnet train {name}'"
 
 
 def find_sources(
@@ -168,7 +161,13 @@ def summary(store: MemoryStore) -> str:
 
 def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
     """Check that all parts of a store agree; rebuild those that can be, if asked."""
-    problems, notes = store.verify(), _notes(store)
+    problems = store.verify()
+    unused = zip(store.count_unused(), ("symbols", "vectors"), strict=True)
+    notes = tuple(
+        f"database: {count:,} {what} are used by nothing, as a killed process leaves them"
+        for count, what in unused
+        if count
+    )
     repaired = bool(notes and repair)
     if repaired:
         store.delete_unused()
@@ -177,16 +176,6 @@ def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
         left = store.verify()
         problems, repaired = left or problems, not left
     return VerifyReport(problems=tuple(problems), repaired=repaired, notes=notes)
-
-
-def _notes(store: MemoryStore) -> tuple[str, ...]:
-    """A line for each kind of rows that nothing uses."""
-    counts = zip(store.count_unused(), ("symbols", "vectors"), strict=True)
-    return tuple(
-        f"database: {count:,} {what} are used by nothing, as a killed process leaves them"
-        for count, what in counts
-        if count
-    )
 
 
 def stored_document(

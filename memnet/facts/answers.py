@@ -113,10 +113,9 @@ class FactAnswers:
         confidence = None
         if candidates:
             confidence = self._confidence(linked, candidates[0].score, best, unseen=bool(unseen))
-        asked = self.answering
-        abstained = confidence is None or confidence < asked.threshold
-        promise = _PROMISE if asked.answer_threshold is None else asked.answer_threshold
-        promised = confidence is not None and confidence >= promise
+        abstained = confidence is None or confidence < self.answering.threshold
+        least = self.answering.answer_threshold
+        promised = confidence is not None and confidence >= (_PROMISE if least is None else least)
         value = candidates[0].text if promised and not abstained else None
         facts = "\n".join(dict.fromkeys(" ".join(slot.text.split()) for slot in best))
         return Answer(

@@ -195,21 +195,6 @@ class FactExample(NamedTuple):
     question: Question
 
 
-def fact_example(
-    question: Question,
-    linked: LinkedQuestion,
-    store: MemoryStore,
-    graph: ArrayGraph,
-    model: FactModel,
-) -> FactExample:
-    """A question as a model sees it, with the entities of a graph of the store's facts."""
-    answers = store.facts.subjects({symbol(answer) for answer in question.answers})
-    symbols = store.facts.subjects({name for item in linked.mentions for name in item.names})
-    entities = dict(zip(symbols, graph.entities(symbols.values()), strict=True))
-    chains = model.chains(linked, entities)
-    return FactExample(chains, sorted(graph.entities(answers.values())), question)
-
-
 def common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
     """The names that many of the training questions hold."""
     counts = Counter(
@@ -343,7 +328,7 @@ class FactTask:
             )
         linked += [link(question.question, store.facts.subjects) for question in dev]
         examples = [
-            fact_example(question, names, store, self._graph, self.model)
+            self._example(question, names, store)
             for question, names in zip([*train, *dev], linked, strict=True)
         ]
         all_train, self._dev = examples[: len(train)], examples[len(train) :]
@@ -405,8 +390,8 @@ class FactTask:
                 if len(weights):
                     is_right = int(entities[weights.argmax()]) in example.answers
                     best.append((float(weights.max()), is_right))
-                answers = torch.tensor(example.answers, dtype=torch.int64)
-                f1 += _f1(entities, weights, answers, len(set(example.question.answers)))
+                    answers = torch.tensor(example.answers, dtype=torch.int64)
+                    f1 += _f1(entities, weights, answers, len(set(example.question.answers)))
                 if example.question.hops is not None:
                     others = batch.question != row
                     main = int(trace.importance.masked_fill(others, -math.inf).argmax())
@@ -424,6 +409,16 @@ class FactTask:
             hop_accuracy=sum(right_hops) / len(right_hops) if right_hops else None,
         )
         return {"dev": error}
+
+    def _example(
+        self, question: Question, linked: LinkedQuestion, store: MemoryStore
+    ) -> FactExample:
+        """A question as the model sees it, with the entities of the store's facts."""
+        answers = store.facts.subjects({symbol(answer) for answer in question.answers})
+        symbols = store.facts.subjects({name for item in linked.mentions for name in item.names})
+        entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
+        chains = self.model.chains(linked, entities)
+        return FactExample(chains, sorted(self._graph.entities(answers.values())), question)
 
     def _batch(self, examples: Sequence[FactExample]) -> FactBatch:
         return as_tensors(fact_batch([example.chains for example in examples], self._encoded))
@@ -471,8 +466,6 @@ def _f1(entities: Tensor, weights: Tensor, answers: Tensor, count: int) -> Tenso
 
     ``count`` is the number of right answers, those that are not in the facts included.
     """
-    if not len(weights):
-        return torch.zeros(len(_THRESHOLDS))
     chosen = weights >= torch.tensor(_THRESHOLDS).unsqueeze(1) * weights.max()
     right = (chosen & torch.isin(entities, answers)).sum(dim=1)
     return 2 * right / (chosen.sum(dim=1) + count)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
 from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
-from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit, written
+from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit
 from memnet.text.english import NUMBER_WORDS, listed, query_terms, word_lists
 from memnet.text.names import has_digit
 
@@ -37,15 +37,15 @@ _MANY_OF = re.compile(
     r"(?P<counted>\w{2,30}s)\b",
     re.IGNORECASE,
 )
+_MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
 _FOLD = re.compile(
     r"\b(?:total|sum|altogether|combined|together|in all|overall|add(?:s|ed)? up to"
     r"|(?:in|over) the whole(?: of)?"
     r"|(?:how much|what)\b(?=.{1,40}\b(?:we|I|they|you) (?P<spent>spend|spent|pay|paid)\b)"
     r"|how much(?=.{1,40}\bdid (?:we|I|they|you)\b)"
-    r"|average|(?<=the )mean(?= \w))\b",
+    rf"|{_MEAN.pattern})\b",
     re.IGNORECASE,
 )
-_MEAN = re.compile(r"\baverage\b|(?<=the )mean(?= \w)", re.IGNORECASE)
 _FROM_OR_TO = frozenset("since before after until till from".split())  # Not in that month alone
 _IMPLIED = ("how much", "what")  # Of "did we spend": it may also be the cell of one row
 _PAID = re.compile(
@@ -79,8 +79,8 @@ _HAS_NO = re.compile(r"\b(?:has|have|had|with|paid|made|got|gave) no\b", re.IGNO
 _PEOPLE = stems("people person")
 # What the last word of a header ends with that is said of people
 _OF_PEOPLE = re.compile(
-    r"\b(?:name|who|person|people|member|friend|student|pupil|child|guest|tenant|resident|patient|"
-    r"volunteer|\w{2,}(?:ist|yer|ant|ler|ver|mer|ger|ser|cher|cker|nger|oner|wner|lder|eper|ayer|tor))"
+    r"\b(?:name|who|person|people|member|friend|student|pupil|child|guest|resident|patient|"
+    r"volunteer|\w{2,}(?:ist|yer|ant|ler|ver|mer|ger|ser|cher|cker|oner|wner|lder|eper|tor))"
     r"s?$",
     re.IGNORECASE,
 )
@@ -160,7 +160,7 @@ class _Degree(NamedTuple):
 
 class _Column(NamedTuple):
     header: str
-    tokens: frozenset[int]  # That name it
+    tokens: frozenset[int] = frozenset()  # That name it
     sign: int = 1  # -1 where less of it is asked for
 
 
@@ -274,6 +274,7 @@ class _Computation:
         self._negated = False  # Whether what the question denies was taken into account
         self._cells = set[tuple[str, str]]()  # That the question names
         self._empty = 0  # Cells that say neither yes nor no
+        self._kinds = dict[str, tuple[str, str]]()  # And units, by header
         counts = HOW_MANY.search(asked.question) is not None
         # A price is none of "how many tickets", whatever its header says.
         self._prices = [one for one in table.measured if counts and self._sign("expensive", one)]
@@ -294,14 +295,13 @@ class _Computation:
         degree = self.asked.degree or _Degree(frozenset(), 1, "", False)
         named = self._named_column({*taken, *degree.tokens})
         kind = _KIND.match(self.asked.question)
-        names = stems(self.table.key or "-") | self.table.titles
+        names = stems(self.table.key) | self.table.titles
         if self.asked.in_order and (named is None or not self._orders(named.header)):
             return None
         of_rows = kind is not None and stem(kind[1].casefold()) in names
         of_key = named is None or named.header == self.table.key
         if of_key and of_rows and _MOST_OF.search(self.asked.question):
-            amounts = [one for one in self.table.measured if stems(one) & QUANTITIES]
-            named = _Column(amounts[0], frozenset()) if len(amounts) == 1 else None
+            named = self._of_amounts()
         if not degree.adjective:
             return named and named._replace(sign=degree.sign)
         fits = {
@@ -311,28 +311,22 @@ class _Computation:
         after = named is not None and max(degree.tokens) + 1 in named.tokens
         if named and (after or not fits or named.header in fits):
             general = (degree.adjective in _MORE) - (degree.adjective in _LESS)
-            if not general and self._is_plain(named.header):
-                general = _of_price(degree.adjective)  # Of a price list without a currency
+            if not general and self._kind(named.header) == ("number", ""):
+                # Of a price list without a currency
+                general = self._sign(degree.adjective, "price", titled=True)
             sign = fits.get(named.header, general)
             return named._replace(sign=sign * degree.sign) if sign else None
         # "Older" is said of a column "Born" before one of days on which something else happened.
         titled = [one for one in fits if self._sign(degree.adjective, one, titled=True)] or [*fits]
-        if len(titled) != 1:
-            return None
-        [header] = titled
-        return _Column(header, frozenset(), fits[header] * degree.sign)
+        column = _only(titled)
+        return column and column._replace(sign=fits[column.header] * degree.sign)
 
     def _orders(self, header: str) -> bool:
         """Whether a column of days puts rows in order, or one of times where there are no days."""
-        counted = self.table.counted
-        kinds = {
-            one: {value.kind for value in (self.table.values(one, counted) or {}).values()}
-            for one in self.table.measured
-        }
-        years = all(map(_YEAR.fullmatch, self.table.texts[header].values()))
-        if years or kinds.get(header) == {"day"}:
+        kinds = {one: self._kind(one)[0] for one in self.table.measured}
+        if self._has_years(header) or kinds[header] == "day":
             return True
-        return kinds.get(header) == {"time"} and {"day"} not in kinds.values()
+        return kinds[header] == "time" and "day" not in kinds.values()
 
     def _named_column(self, taken: Collection[int]) -> _Column | None:
         """The measured column that the question's words name best; None where two fit equally."""
@@ -359,17 +353,32 @@ class _Computation:
         That is by its header and, unless only that is asked for (``titled``), its units and the
         kind of its values.
         """
-        words = set(_words(header))
+        words = _words(header)
         if not titled:
-            values = (self.table.values(header, self.table.counted) or {}).values()
-            kinds = {word for one in values for word in (one.kind, one.unit.casefold())}
-            words |= kinds - {"year"}  # which is the unit of days
+            kind, unit = self._kind(header)
+            words |= {kind, unit.casefold()} - {"year"}  # which is the unit of days
         found = (
             (adjective in more) - (adjective in less)
             for headers, more, less in _MEASURES
             if words & headers
         )
         return next(filter(None, found), 0)
+
+    def _kind(self, header: str) -> tuple[str, str]:
+        """The kind and the unit of the values of a column; empty where they can't be compared."""
+        if header not in self._kinds:
+            values = self.table.values(header, self.table.counted) or {}
+            kinds = ((one.kind, one.unit) for one in values.values())
+            self._kinds[header] = next(kinds, ("", ""))
+        return self._kinds[header]
+
+    def _has_years(self, header: str) -> bool:
+        """Whether all cells of a column are years."""
+        return all(map(_YEAR.fullmatch, self.table.texts[header].values()))
+
+    def _of_amounts(self) -> _Column | None:
+        """The one measured column that says how many."""
+        return _only([one for one in self.table.measured if stems(one) & QUANTITIES])
 
     def _mentioned(self, header: str) -> dict[int, frozenset[int]]:
         """The rows whose cell in a column the question says, with the words that say it.
@@ -436,7 +445,7 @@ class _Computation:
             most = "most least" if is_number else "latest earliest"
             said += f", the {most.split()[column.sign < 0]} of {len(values)} rows"
         shown = first if degree.superlative else ordered
-        answer = self._answer(_and(texts), said, column.header, shown)
+        answer = self._answer(_listed(texts, " and ", _MOST_TIED), said, column.header, shown)
         if answer is None or len(texts) > 1 or (table.turned and output == table.key):
             return answer
         row, cell = table.line(first[0], column.header), table.rows[first[0]][output]
@@ -451,11 +460,11 @@ class _Computation:
         self._used |= asked.saying(stems(header))
         wanted = {asked.tokens[n].stem for n in asked.content if n not in self._used}
         for one in self.table.headers:
-            if one not in (column.header, header) and wanted & stems(one or "-"):
+            if one not in (column.header, header) and wanted & stems(one):
                 self._used |= asked.saying(stems(one))
                 return one
         kind = _KIND.match(asked.question)
-        of_key = kind and stem(kind[1].casefold()) in stems(header or "-")
+        of_key = kind and stem(kind[1].casefold()) in stems(header)
         coded = all(map(has_digit, self.table.texts[header].values()))
         if header == self.table.key and ((kind and not of_key) or coded):
             # "Which book has the most pages?" where the months stand first, or numbers
@@ -467,7 +476,7 @@ class _Computation:
 
     def _titles(self) -> Iterator[str]:
         """The headers of what rows are called."""
-        return (one for one in self.table.headers if stems(one or "-") & _TITLED)
+        return (one for one in self.table.headers if stems(one) & _TITLED)
 
     def _filtered(self, without: Collection[str]) -> list[int]:
         """The rows with the cells that the question says whole, of each column that it says one of.
@@ -489,7 +498,7 @@ class _Computation:
                 rows = [row for row in days if said <= table.rows[row][header].value]
                 self._used |= period
                 continue
-            titled = asked.saying(stems(header)) if header else frozenset[int]()
+            titled = asked.saying(stems(header))
             full = {
                 row: own
                 for row, own in self._mentioned(header).items()
@@ -537,20 +546,22 @@ class _Computation:
     def _selected(self) -> Computed | None:
         """How many rows there are, or which, with what the question says of them."""
         asked, table = self.asked, self.table
-        key = next(filter(self._names_rows, table.headers), table.key)
-        if asked.counted in table.titles and asked.counted not in stems(key or "-"):
+        unmeasured = [one for one in table.headers if one not in table.measured]
+        # The column of what is counted, in which each row has a cell
+        own = (one for one in unmeasured if asked.counted in stems(one))
+        key = next((one for one in own if len(table.texts[one]) == len(table.rows)), table.key)
+        if asked.counted in table.titles and asked.counted not in stems(key):
             key = next(self._titles(), key)  # "Which book has no rating?" of a list of books
         if asked.who:
-            people = (one for one in table.headers if _OF_PEOPLE.search(one))
-            key = next((one for one in people if one not in table.measured), "")
-        meant = stems(key or "-")
+            key = next(filter(_OF_PEOPLE.search, unmeasured), "")
+        meant = stems(key)
         texts = list(table.texts.get(key, {}).values())
         # The rows of "concerts.csv" are concerts; numbers and codes say nothing of what they are.
         numbered = table.key != table.headers[0] or all(map(has_digit, texts))
         of_them = numbered or table.titles == {asked.counted}
         if meant & (_NUMBERED | _TITLED) or len(set(texts)) < len(table.rows) or of_them:
             meant |= table.titles  # They say of what.
-        if key and _OF_PEOPLE.search(key):
+        if _OF_PEOPLE.search(key):
             meant |= _PEOPLE
             self._used |= asked.saying(stems("work"))  # "How many people work here?"
         # "How many joiners are there?"
@@ -558,8 +569,8 @@ class _Computation:
         # A column says how many, if not the numbers of the rows: "Member no."
         first = table.texts[table.headers[0]].values()
         plain = [table.headers[0]] if all(map(str.isdigit, first)) else []
-        own = [one for one in (*plain, *table.measured) if one and asked.counted in stems(one)]
-        if any(self._is_number(one) and not self._numbers_rows(one) for one in own):
+        counts = [one for one in (*plain, *table.measured) if asked.counted in stems(one)]
+        if any(self._kind(one)[0] == "number" and not self._numbers_rows(one) for one in counts):
             return None
         known = asked.counted in _ROWS | meant
         called = not known and any(cell.value == {asked.counted} for cell in cells)
@@ -567,7 +578,7 @@ class _Computation:
             known = bool(key)
         if not (known or called) or table.turned or (asked.degree and not asked.limit):
             return None
-        self._used |= asked.degrees | asked.saying(stems(key or "-"))
+        self._used |= asked.degrees | asked.saying(stems(key))
         if not called:
             self._used |= asked.saying({asked.counted})
         rows, header, what = table.counted, key, ""
@@ -576,10 +587,7 @@ class _Computation:
                 return None  # more or less of what?
             column = self._column(asked.limited - asked.degrees) or self._of_unit()
             number = value_of(asked.limit["number"].rstrip(".,"))
-            values = None if column is None else table.values(column.header, rows)
-            if column is None or number is None or not values:
-                return None
-            if any(value.kind != number.kind for value in values.values()):
+            if column is None or number is None or self._kind(column.header)[0] != number.kind:
                 return None  # a year is none of several days
             units = self._units(column.header)
             if asked.limit["unit"] and units and unit_of(asked.limit["unit"]) not in units:
@@ -587,6 +595,7 @@ class _Computation:
             self._used |= asked.limited | column.tokens
             header = column.header
             what = f": {with_unit(header, '1')[0]} {asked.limit[0].strip()}"
+            values = table.values(header, rows) or {}
             above = {row: value.amount - number.amount for row, value in values.items()}
             rows = [row for row in above if _within(asked.limit, column.sign, above[row])]
         rows = [row for row in self._ticked(self._filtered({key, header})) if row in rows]
@@ -596,7 +605,7 @@ class _Computation:
             whole = (one for one in table.headers if len(self._with(one)) == len(table.rows))
             self._used |= asked.saying(stems(" ".join(whole)))
         of = f" of {len(table.counted)}" if what or len(rows) < len(table.counted) else ""
-        said = f"{len(rows)}{of} rows{what}" if of else f"{_rows(len(rows))}{what}"
+        said = f"{len(rows)}{of} rows{what}" if of else _rows(len(rows))
         said += f", {self._empty} without a value" if self._empty else ""
         named = [table.texts[key][row] for row in rows if row in table.texts[key]]
         names = list(dict.fromkeys(named))
@@ -606,9 +615,7 @@ class _Computation:
             return None if several else answer
         if not of or not names or len(named) < len(rows):
             return None
-        short = ", ".join(names[:_MOST_NAMED])
-        if len(names) > _MOST_NAMED:
-            short += f" and {len(names) - _MOST_NAMED} more"
+        short = _listed(names, ", ", _MOST_NAMED)
         return self._answer(short, f"{short} ({said})", header, rows)
 
     def _stands_elsewhere(self) -> bool:
@@ -629,36 +636,31 @@ class _Computation:
         values = (self.table.values(header, self.table.counted) or {}).values()
         return all(two.amount == one.amount + 1 for one, two in pairwise(values))
 
-    def _names_rows(self, header: str) -> bool:
-        """Whether what is counted is the header of a column in which each row has a cell."""
-        own = self.asked.counted in stems(header or "-") and header not in self.table.measured
-        return own and len(self.table.texts.get(header, {})) == len(self.table.rows)
-
     def _of_unit(self) -> _Column | None:
         """The one measured column of the unit of a limit, or of years, which the limit may be."""
         degree, limit, table = self.asked.degree, self.asked.limit, self.table
         year = limit is not None and _YEAR.fullmatch(limit["number"]) and not limit["degree"]
         if limit is None or not (limit["unit"] or year) or (degree and degree.adjective):
             return None
-        found: list[str] = []
-        for header in table.measured:
-            years = year and all(map(_YEAR.fullmatch, table.texts[header].values()))
-            known = limit["unit"] and unit_of(limit["unit"]) in self._units(header)
-            found += [header] * bool(known or years)
-        sign = degree.sign if degree else 1
-        return _Column(found[0], frozenset(), sign) if len(found) == 1 else None
+        unit = unit_of(limit["unit"] or "")
+        found = [
+            one
+            for one in table.measured
+            if unit in self._units(one) or (year and self._has_years(one))
+        ]
+        column = _only(found)
+        return column and column._replace(sign=degree.sign if degree else 1)
 
     def _units(self, header: str) -> set[str]:
         """The units that a column says, in its header or its cells."""
-        values = (self.table.values(header, self.table.counted) or {}).values()
-        found = {with_unit(header, "1")[1].removeprefix("1").strip(), *(one.unit for one in values)}
+        found = with_unit(header, "1")[1].removeprefix("1").strip(), self._kind(header)[1]
         return {unit_of(one) for one in found if one}
 
     def _ticked(self, rows: list[int]) -> list[int]:
         """Those of some rows with a yes in the columns of yes and no that the question names."""
         for header, texts in self.table.texts.items():
             said = {row: text.casefold() for row, text in texts.items()}
-            named = self.asked.saying(stems(header or "-")) - self._used
+            named = self.asked.saying(stems(header)) - self._used
             if not named:
                 continue
             denied = self._is_denied(named)
@@ -692,10 +694,9 @@ class _Computation:
     def _folded(self) -> Computed | None:
         """The sum or the mean of a column; how many there are by it, of some rows, is its sum."""
         table, fold, column = self.table, self.asked.fold, self._named_column(())
-        counted = stems(column.header) if column is not None else frozenset[str]()
         if fold is None and (
             self.asked.lists
-            or self.asked.counted not in counted
+            or self.asked.counted not in stems(column.header if column else "")
             or _SEVERAL.search(self.asked.question)
         ):
             return None
@@ -703,24 +704,18 @@ class _Computation:
             return None  # a row says its sum
         self._sums = True
         if column is None and self.asked.counted:  # "How many croissants were ordered in all?"
-            amounts = [one for one in table.measured if stems(one) & QUANTITIES]
-            called = any(
-                cell.value == {self.asked.counted} for row in table.rows for cell in row.values()
-            )
-            column = _Column(amounts[0], frozenset()) if called and len(amounts) == 1 else None
+            cells = (cell for row in table.rows for cell in row.values())
+            called = any(cell.value == {self.asked.counted} for cell in cells)
+            column = self._of_amounts() if called else None
         own = fold is None or fold[0].casefold() in _IMPLIED
-        if column is None and (
-            own or self.asked.saying(stems(table.key or "-"))
-        ):  # "of all orders"
-            numbers = [one for one in table.measured if self._is_number(one)]
-            if len(numbers) > 1 and fold is not None and fold["spent"]:
-                numbers = [one for one in numbers if self._sign("expensive", one)]
-            column = _Column(numbers[0], frozenset()) if len(numbers) == 1 else None
+        numbers = [one for one in table.measured if self._kind(one)[0] == "number"]
+        prices = [one for one in numbers if self._sign("expensive", one)]
+        if column is None and (own or self.asked.saying(stems(table.key))):  # "of all orders"
+            spent = len(numbers) > 1 and fold is not None and fold["spent"]
+            column = _only(prices if spent else numbers)
         if column is None and fold is not None and _PAID.search(self.asked.question):
             # Beside hours or pieces a price is that of one.
-            prices = [one for one in table.measured if self._is_number(one)]
-            paid = len(prices) == 1 and self._sign("expensive", prices[0])
-            column = _Column(prices[0], frozenset()) if paid else None
+            column = _only(prices) if prices == numbers else None
         if column is None:
             return None
         header = column.header
@@ -737,12 +732,13 @@ class _Computation:
             return None
         result, name = sum((value.amount for _, value in found), Decimal(0)), "sum"
         if self.asked.mean:
-            result, name = (
-                (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize(),
-                "mean",
-            )
+            mean = (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            result, name = mean.normalize(), "mean"
+        # As the cells write their numbers
         grouped = any("," in table.texts[header][row] for row, _ in found)
-        short = written(result, found[0][1].around, grouped and table.points[header] == ".")
+        mark = "," if grouped and table.points[header] == "." else ""
+        before, after = found[0][1].around
+        short = f"{before}{result:{mark}f}{after}"
         empty = len(rows) - len(found)
         without = f" ({empty} without a value)" if empty else ""
         named, short = with_unit(header, short)
@@ -752,15 +748,6 @@ class _Computation:
     def _said(self, row: int, header: str) -> str:
         key = self.table.texts[self.table.key].get(row, f"row {row + 1}")
         return f"{key}: {' '.join(with_unit(header, self.table.texts[header][row]))}"
-
-    def _is_plain(self, header: str) -> bool:
-        """Whether a column has numbers without a unit."""
-        values = (self.table.values(header, self.table.counted) or {}).values()
-        return bool(values) and all(one.kind == "number" and not one.unit for one in values)
-
-    def _is_number(self, header: str) -> bool:
-        values = self.table.values(header, self.table.counted) or {}
-        return any(value.kind == "number" for value in values.values())
 
     def _answer(self, short: str, said: str, header: str, rows: Iterable[int]) -> Computed | None:
         """An answer, unless the question says more than the table and the operation.
@@ -772,7 +759,7 @@ class _Computation:
         if asked.denied is not None and not self._negated:
             return None
         keys = [table.rows[row][table.key].value for row in self._with(table.key)]
-        about = stems(table.key or "-") | stems(header or "-") | table.titles
+        about = stems(table.key) | stems(header) | table.titles
         about |= frozenset.intersection(*keys) if keys else frozenset()
         about = about.union(*map(stems, self._prices))
         if header and self._sign("expensive", header):
@@ -814,10 +801,9 @@ class _Computation:
         return Computed(short, said, tuple(lines), None, share)
 
 
-def _of_price(adjective: str) -> int:
-    """Whether an adjective means a higher (1) or lower (-1) price; 0 if it is not about prices."""
-    price = next(one for one in _MEASURES if "price" in one[0])
-    return (adjective in price[1]) - (adjective in price[2])
+def _only(headers: Sequence[str]) -> _Column | None:
+    """The column of one header; None of several."""
+    return _Column(headers[0]) if len(headers) == 1 else None
 
 
 def _says(text: str, phrase: str) -> bool:
@@ -826,10 +812,10 @@ def _says(text: str, phrase: str) -> bool:
     return f" {words} " in f" {said} "
 
 
-def _and(texts: Sequence[str]) -> str:
+def _listed(texts: Sequence[str], joint: str, most: int) -> str:
     """Texts in a row, the first ones if there are many."""
-    more = len(texts) - _MOST_TIED
-    return " and ".join([*texts[:_MOST_TIED], *([f"{more} more"] if more > 0 else [])])
+    more = len(texts) - most
+    return joint.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _rows(count: int) -> str:

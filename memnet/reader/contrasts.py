@@ -63,18 +63,14 @@ def named_units(question: str, passages: Sequence[RankedSlot]) -> NamedUnits | N
     if not asked:
         return None
     held = [_held(asked, item) for item in passages]
-    counts = [len(about) for of_passage in held for _, about in of_passage]
-    known = frozenset[str]().union(*(about for of_passage in held for _, about in of_passage))
-    missing = any(_NAMES_ONE.match(code) for code in asked - known)
-    most = max(counts, default=0)
-    if not missing and min(counts, default=0) == most:
+    known = [about for of_passage in held for _, about in of_passage]
+    missing = any(_NAMES_ONE.match(code) for code in asked.difference(*known))
+    counts = set(map(len, known))
+    if not missing and len(counts) < 2:
         return None
-    return NamedUnits(
-        tuple(
-            tuple(span for span, about in of_passage if len(about) == most) for of_passage in held
-        ),
-        missing,
-    )
+    most = max(counts, default=0)
+    spans = [tuple(span for span, about in one if len(about) == most) for one in held]
+    return NamedUnits(tuple(spans), missing)
 
 
 def _held(asked: frozenset[str], item: RankedSlot) -> list[tuple[tuple[int, int], frozenset[str]]]:
@@ -213,9 +209,7 @@ def _clauses(text: str, subject: str) -> Iterator[tuple[list[_Word], _Word]]:
                 yield words, first
 
 
-def differ(
-    encode: Encode, some: Sequence[str], others: Sequence[str], alike: float = _ALIKE_SUBJECTS
-) -> bool:
+def differ(encode: Encode, some: Sequence[str], others: Sequence[str], alike: float) -> bool:
     """Whether none of some phrases means about the same as one of some others."""
     vectors = encode([*some, *others])
     own, other = vectors[: len(some)], vectors[len(some) :]

@@ -71,7 +71,7 @@ class RankedSlot:
         """The units of the slot's text but its headings, normalised as names are."""
         text = self.slot.text
         own = (text[one.start : one.end] for one in units(text) if not is_heading(text, one))
-        return frozenset(name for name in map(normalise, own) if name)
+        return frozenset(filter(None, map(normalise, own)))
 
     @cached_property
     def sentence_spans(self) -> list[tuple[int, int]]:
@@ -113,10 +113,8 @@ def merge_copies(question: str, ranked: Sequence[RankedSlot]) -> list[RankedSlot
         if may_be_copy and any(_is_told_from(asked, one, item) for one in first):
             of_others.append(item)
             continue
-        same = next(
-            (n for n, one in enumerate(merged) if may_be_copy and _say_the_same(asked, one, item)),
-            None,
-        )
+        alike = (n for n, one in enumerate(merged) if _say_the_same(asked, one, item))
+        same = next(alike, None) if may_be_copy else None
         if same is None:
             merged.append(item)
             continue
@@ -265,12 +263,7 @@ def windows_of_source(index: int, passages: Sequence[RankedSlot]) -> list[Ranked
 def passages_named(question: str, passages: Sequence[RankedSlot]) -> list[int]:
     """Passages about what the question names: the longest names, the best passage for each."""
     asked = f" {normalise(question)} "
-    named = [
-        (name, index)
-        for index, item in enumerate(passages)
-        for name in item.names
-        if f" {name} " in asked
-    ]
+    named = [(name, index) for index, item in enumerate(passages) for name in item.names]
     chosen: list[int] = []
     for name, index in sorted(named, key=lambda pair: (-len(pair[0]), pair[1])):
         if f" {name} " in asked and index not in chosen:

@@ -184,8 +184,8 @@ def candidate_of(pieces: Sequence[Quotation], score: float) -> Candidate:
 def may_be_steps(attended: Sequence[ReadUnit], passages: Sequence[RankedSlot]) -> bool:
     """Whether the most attended unit stands in a list or procedure."""
     own, anchor = _most_attended_passage(attended)
-    text = passages[own[anchor].passage].slot.text if own else ""
-    return bool(own) and _sequence("steps", own, anchor, text) is not None
+    text = passages[own[anchor].passage].slot.text
+    return _sequence("steps", own, anchor, text) is not None
 
 
 def may_be_list(attended: Sequence[ReadUnit]) -> bool:
@@ -197,9 +197,11 @@ def may_be_list(attended: Sequence[ReadUnit]) -> bool:
 
 def _most_attended_passage(attended: Sequence[ReadUnit]) -> tuple[list[ReadUnit], int]:
     """The units of the passage that holds the most attended one, and the index of that."""
-    anchor = max(attended, key=lambda one: one.weight, default=None)
-    own = [one for one in attended if anchor is not None and one.passage == anchor.passage]
-    return own, own.index(anchor) if anchor is not None else 0
+    if not attended:
+        return [], 0
+    anchor = max(attended, key=lambda one: one.weight)
+    own = [one for one in attended if one.passage == anchor.passage]
+    return own, own.index(anchor)
 
 
 def with_close_unit(
@@ -348,14 +350,13 @@ def _rest(
     items = sum(map(_count_items, shown))
     while True:
         slot = piece.item.slot
-        whole = units(slot.text)
-        edge = whole[-1 if step > 0 else 0]
+        edge = units(slot.text)[-1 if step > 0 else 0]
         if not edge.start < piece.end or not piece.start < edge.end:
             return
         other = beside(slot, step)
-        found = [] if other is None else units(other.text)
-        if other is None or not found or not _belong(slot, whole, other, found, step):
+        if other is None or not _belong(slot, other, step):
             return
+        found = units(other.text)
         index = 0 if step > 0 else len(found) - 1
         first, last = sequence_at(other.text, found, index) or (index, index)
         piece = Quotation(replace(piece.item, slot=other), found[first].start, found[last].end, 0.0)
@@ -371,12 +372,11 @@ def _count_items(piece: Quotation) -> int:
     return sum(marker_of(text, unit) is not None for unit in units(text))
 
 
-def _belong(slot: Slot, own: Sequence[Unit], other: Slot, found: Sequence[Unit], step: int) -> bool:
+def _belong(slot: Slot, other: Slot, step: int) -> bool:
     """Whether a list goes on from a slot in the one beside it."""
-    (earlier, last), (later, first) = (slot, own), (other, found)
-    if step < 0:
-        (earlier, last), (later, first) = (other, found), (slot, own)
-    marker = marker_of(later.text, first[0])
+    earlier, later = (slot, other) if step > 0 else (other, slot)
+    last, first = units(earlier.text), units(later.text)
+    marker = marker_of(later.text, first[0]) if last and first else None
     if marker is None:
         return False
     # A heading that was pointed to leads to a list; one at the end of what is before need not.
@@ -398,10 +398,7 @@ def _chosen(kind: AnswerKind, own: Sequence[ReadUnit], anchor: int, text: str) -
             for n, nearest in ((first - 1, first), (last + 1, last))
             if 0 <= n < len(own)
             and own[n].logit
-            >= max(
-                _threshold(kind, own[n].unit, own[anchor].unit),
-                _threshold_beside(kind, text, own[n].unit, own[nearest].unit),
-            )
+            >= _threshold(kind, text, own[n].unit, own[nearest].unit, own[anchor].unit)
             and own[max(last, n)].unit.end - own[min(first, n)].unit.start <= limit
         ]
         if not beside:
@@ -424,20 +421,18 @@ def _length(own: Sequence[ReadUnit], chosen: Sequence[int]) -> int:
     return sum(end - start + 1 for start, end in spans) - 1
 
 
-def _threshold_beside(kind: AnswerKind, text: str, unit: Unit, beside: Unit) -> float:
-    """A line such as "Policy number: 7" begins something else, but for a list.
+def _threshold(kind: AnswerKind, text: str, unit: Unit, beside: Unit, anchor: Unit) -> float:
+    """The logit from which a unit is shown with the one ``beside`` it.
 
-    What stands above a heading is of another section, and so is a list above a paragraph.
+    What stands above a heading is of another section, and so is a list above a paragraph. A line
+    such as "Policy number: 7" begins something else, but for a list.
     """
     if unit < beside:
         apart = unit.kind == "item" != beside.kind and "\n\n" in text[unit.end : beside.start]
         if apart or is_heading(text, beside):
             return math.inf
-    begins = _are_labelled(text, max(unit, beside))
-    return _APART if begins and kind not in _MANY else -math.inf
-
-
-def _threshold(kind: AnswerKind, unit: Unit, anchor: Unit) -> float:
+    if kind not in _MANY and _are_labelled(text, max(unit, beside)):
+        return _APART
     if kind == "value":
         return _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):

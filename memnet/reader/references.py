@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 from memnet.attention.arrays import probability_of
@@ -70,12 +71,12 @@ def _references(question: str, passages: Sequence[RankedSlot]) -> Iterator[Refer
     folded = question.casefold()
     for items in by_source(item for item in passages if may_hold_rows(item.slot.text)):
         for table in tables_of(items):
-            headers = [one for one in table.headers if one and one.casefold() in folded]
+            others = [one for one in table.headers if one and one != table.key]
+            headers = [one for one in others if one.casefold() in folded]
             for number, name in _named_rows(table, folded):
                 for header in headers:
-                    if header != table.key and (span := refers_to(question, name, header)):
-                        cell = table.rows[number].get(header)
-                        text = cell.text if cell is not None else ""
+                    if span := refers_to(question, name, header):
+                        text = table.texts[header].get(number, "")
                         if _asks_further(question, span, text):
                             further = f"{question[: span[0]]}{text}{question[span[1] :]}"
                             yield Reference(table.lines[number], text, further)
@@ -84,9 +85,9 @@ def _references(question: str, passages: Sequence[RankedSlot]) -> Iterator[Refer
 def _named_rows(table: Table, question: str) -> Iterator[tuple[int, str]]:
     """Rows that a question names in full or by a first word that is no other's, with that name."""
     names = {
-        number: row[table.key].text.strip()
-        for number, row in enumerate(table.rows)
-        if table.key in row and len(row[table.key].text) <= _MAX_LENGTH
+        number: text.strip()
+        for number, text in table.texts[table.key].items()
+        if len(text) <= _MAX_LENGTH
     }
     first = [name.split(maxsplit=1)[0] for name in names.values() if name]
     for number, name in names.items():
@@ -101,12 +102,8 @@ def _asks_further(question: str, span: tuple[int, int], text: str) -> bool:
     """Whether a question says more than what refers to a cell, and not what stands in it."""
     if text and not (_LETTERS.fullmatch(text) and len(text) <= _MAX_LENGTH):
         return False
-    rest = [
-        word
-        for word in words_of(f"{question[: span[0]]} {question[span[1] :]}".lower())
-        if word not in STOP_WORDS
-    ]
-    said = stems(" ".join(rest)) if rest else frozenset()
+    rest = words_of(f"{question[: span[0]]} {question[span[1] :]}".lower())
+    said = stems(" ".join(word for word in rest if word not in STOP_WORDS))
     return bool(said - _ITSELF) and (not text or said.isdisjoint(stems(text)))
 
 
@@ -189,14 +186,8 @@ def _pairs(question: str, passages: Sequence[RankedSlot]) -> list[_Pair]:
     if alone == len(weights):  # Of one passage, or of none: no two are needed.
         return []
     least = max(_MIN_COVERED, *map(covered, held.values()))
-    numbers = {
-        (one, other)
-        for some in linked.values()
-        if len(some) <= _MAX_LINKED
-        for one in some
-        for other in some
-        if one != other
-    }
+    few = [some for some in linked.values() if len(some) <= _MAX_LINKED]
+    numbers = {pair for some in few for pair in permutations(some, 2)}
     pairs = (
         _Pair(every[one], every[other], covered(every[one].words | every[other].words))
         for one, other in sorted(numbers)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from memnet.reader.contrasts import is_opposed
 from memnet.reader.spans import Passage, Span
 from memnet.reader.values import UNIT_NAMES, measures_in, units_asked
-from memnet.text.english import ASKS_EARLIER, Unit, query_terms, units
+from memnet.text.english import ASKS_EARLIER, Unit, overlapping, query_terms, units
 from memnet.text.names import has_digit, normalise
 
 # Start and end of a span are scored apart: undecided between A and B the network gives "A ... B"
@@ -122,8 +122,8 @@ def _told_apart(
         (_FORMER.search(text, first, one.start) is None) == earlier
         for one, first in zip(rivals, before, strict=False)
     ]
-    is_long = len(_stems(text[unit.start : unit.end])) > _MAX_WORDS
-    if is_long and len({*former}) == 1:
+    changed = len({*former}) == 2
+    if not changed and len(_stems(text[unit.start : unit.end])) > _MAX_WORDS:
         return spans
     cuts = [unit.start, *(_cut(text, *pair) for pair in pairwise(rivals)), unit.end]
     words = [
@@ -136,9 +136,9 @@ def _told_apart(
         _CODE if any(map(has_digit, asked & own)) else float(not asked.isdisjoint(own))
         for own in alone
     ]
-    opposed = [is_opposed(question, text[first:last]) for first, last in pairwise(cuts)]
-    changed = len({*former}) == 2
-    opposed = former if changed else opposed
+    opposed = former
+    if not changed:
+        opposed = [is_opposed(question, text[first:last]) for first, last in pairwise(cuts)]
     if not any(said) and len({*opposed}) == 1:
         return spans
     led = [_led_by(text[first : one.start]) for one, first in zip(rivals, cuts, strict=False)]
@@ -169,17 +169,9 @@ def _measured_in(wanted: Container[str], spans: list[Span], text: str, unit: Uni
     """
     measures = measures_in(text, unit.start, unit.end)
     chosen = [one for one in measures if one[2] in wanted]
-    taken = [
-        one
-        for one in spans
-        if unit.start <= one.start
-        and one.end <= unit.end
-        and any(
-            start < one.end and one.start < end
-            for start, end, name in measures
-            if name in UNIT_NAMES
-        )
-    ]
+    places = [(start, end) for start, end, name in measures if name in UNIT_NAMES]
+    within = [one for one in spans if unit.start <= one.start and one.end <= unit.end]
+    taken = [one for one in within if overlapping(places, one.start, one.end)]
     if len(chosen) != 1 or len(measures) < 2 or not taken:
         return spans
     measured = Span(taken[0].passage, *chosen[0][:2], sum(one.probability for one in taken))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from memnet.text.english import Unit, units
@@ -61,17 +61,16 @@ def whole_enumeration(question: str, text: str, start: int, end: int) -> tuple[i
             break
     if not _CLAUSE_ENDS.match(text, last) or len(text[end:last].split()) > _MAX_WORDS * len(joints):
         return start, end
-    while before := _entry_before(text, first):
+    before = _entry_before(text, first)
+    while before is not None:
         joint, words = before
         place = first - len(joint)
-        more = _entry_before(text, place - len(" ".join(words)))
-        words = words if more else [*_last_alike(words, own)]
+        before = _entry_before(text, place - len(" ".join(words)))
+        words = words if before else _last_alike(words, own)
         if not words:
             return start, end
         joints.append(joint)
         first = place - len(" ".join(words))
-        if not more:
-            break
     whole = any(joint.strip(", ") in _LAST_JOINTS for joint in joints)
     # ", and" between two alone begins another clause, and so does what is longer than the span.
     clause = len(joints) == 1 and joints[0].startswith(",")
@@ -87,17 +86,17 @@ def _entry_before(text: str, end: int) -> tuple[str, list[str]] | None:
         return None
     words: list[str] = []
     for word in reversed(before[: -len(joint)].split(" ")[-_MAX_WORDS:]):
-        if not word or word in ("and", "or", "&") or word[-1] in ",;:.()":
+        if not word or word in _LAST_JOINTS or word[-1] in ",;:.()":
             break
         words.insert(0, word)
     return (joint, words) if words else None
 
 
-def _last_alike(words: Sequence[str], own: Sequence[str]) -> Sequence[str]:
+def _last_alike(words: list[str], own: Sequence[str]) -> list[str]:
     """The last of some words, as far as they may be an entry beside one of ``own`` words."""
     if own[0][:1].isupper() and own[-1][:1].isupper():
-        small = [n for n, word in enumerate(words) if not word[:1].isupper()]
-        return words[small[-1] + 1 :] if small else words
+        small = max((n for n, word in enumerate(words) if not word[:1].isupper()), default=-1)
+        return words[small + 1 :]
     return words[-len(own) :]
 
 
@@ -268,15 +267,19 @@ class Entries:
         may_be = sum(not _says(line.rstrip()) for line in lines) >= _MIN_ENTRIES
         self._units = units(text) if may_be else []
         self._is_called_so = bool(_CALLED_SO.fullmatch(title.rsplit(" > ", 1)[-1]))
-        by_kind = groupby(self._units, lambda one: _says(text[one.start : one.end]))
-        grouped = (list(run) for said, run in by_kind if not said)
-        runs = map(self._without_heading, grouped)
-        self._runs = [run for run in runs if len(run) >= _MIN_ENTRIES]
+        self._runs: list[list[Unit]] = []
+        for said, group in groupby(self._units, lambda one: _says(text[one.start : one.end])):
+            run = list(group)
+            if run[-1] != self._units[-1] and is_heading(text, run[-1]):
+                run.pop()  # It is the heading of what follows.
+            if not said and len(run) >= _MIN_ENTRIES:
+                self._runs.append(run)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Normalised names of what they may lead to: with and without number and page."""
-        return frozenset(name for run in self._runs for one in run for name in self._names(one))
+        lines = (self._text[one.start : one.end] for run in self._runs for one in run)
+        return frozenset(name for line in lines for name in _names(line))
 
     def leading(self, known: Collection[str]) -> tuple[tuple[int, int], ...]:
         """The spans of those that lead to pages, or to some ``known`` headings."""
@@ -294,26 +297,21 @@ class Entries:
         numbers = [int(match[1]) for line in lines if (match := _LAST_NUMBER.match(line))]
         rising = (
             len(numbers) >= max(_MIN_PAGES, _SHARE * len(lines))
-            and all(one <= other for one, other in pairwise(numbers))
+            and numbers == sorted(numbers)
             and numbers[0] < numbers[-1]
         )
         leading = sum(
             bool(_TO_PAGE.search(line) or _IN_INDEX.match(line))
-            or any(name in known for name in self._names(one))
-            for one, line in zip(run, lines, strict=True)
+            or any(name in known for name in _names(line))
+            for line in lines
         )
         return rising or leading >= _SHARE * len(run)
 
-    def _without_heading(self, run: list[Unit]) -> list[Unit]:
-        """Some units without the last where that is the heading of what follows."""
-        ends = run[-1] == self._units[-1] or not is_heading(self._text, run[-1])
-        return run if ends else run[:-1]
 
-    def _names(self, one: Unit) -> set[str]:
-        line = self._text[one.start : one.end]
-        without_page = _PAGE.sub("", line)
-        found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
-        return {name for name in map(normalise, found) if name}
+def _names(line: str) -> set[str]:
+    without_page = _PAGE.sub("", line)
+    found = {line, without_page, _MARK.sub("", line), _MARK.sub("", without_page)}
+    return set(filter(None, map(normalise, found)))
 
 
 # The same passages are found by many questions, and several times for one.

@@ -60,8 +60,8 @@ def with_borders(text: str, start: int, end: int) -> tuple[int, int]:
         return first
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
-    joined = _JOINED.match(text, end) if text[end - 1].isalnum() else None
-    end = joined.end() if joined else end
+    if text[end - 1].isalnum() and (joined := _JOINED.match(text, end)):
+        end = joined.end()
     for found in _ADDRESS.finditer(text, max(0, start - _MAX_WIDER), end + _MAX_WIDER):
         if found.start() < end and start < found.end():  # "@orre" of "ann@orre.example"
             start, end = min(start, found.start()), max(end, found.end())
@@ -150,11 +150,11 @@ _QUANTITIES = [
     for pattern, names in _ASKED
 ]
 
-_AMOUNT = (
-    rf"(?P<amount>\d[\d.,]{{0,12}}(?<=\d)|(?:{'|'.join(NUMBER_WORDS)})\b)"
-    r"(?:[ -]?(?P<unit>[^\W\d_]{1,15}))?"
+_AMOUNTS = re.compile(
+    rf"(?<![\w.,/:-])(?P<amount>\d[\d.,]{{0,12}}(?<=\d)|(?:{'|'.join(NUMBER_WORDS)})\b)"
+    r"(?:[ -]?(?P<unit>[^\W\d_]{1,15}))?(?![\d:])",
+    re.IGNORECASE,
 )
-_AMOUNTS = re.compile(rf"(?<![\w.,/:-]){_AMOUNT}(?![\d:])", re.IGNORECASE)
 # What allows an amount and less, or asks for it at least, before it or after it
 _MORE_THAN = r"(?:more|longer|larger|bigger|heavier|older|higher|wider|taller|deeper|thicker) than"
 _LESS_THAN = r"(?:less|fewer|younger|under|shorter|smaller|lighter|lower|narrower) than"
@@ -184,7 +184,7 @@ _SETS_A_LIMIT = re.compile(
 )
 _IS_PAID = re.compile(
     r"[$€£]|\b(?:costs?|prices?|pays?|paid|fees?|free|discounts?|deposits?|charged?|refund\w*|"
-    r"deliver\w*|reduc\w*|cheaper|days? before|weeks? before|hours? before)\b",
+    r"deliver\w*|reduc\w*|cheaper|(?:day|week|hour)s? before)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
@@ -215,13 +215,11 @@ _PERSONS = frozenset("people person guest visitor participant adult member child
 _WORDS = re.compile(r"[^\W\d_]{3,}")
 _MOST_LIMITED = 40  # Characters before an amount that say how it limits
 
-ValueKind = Literal["number", "day", "time"]
-
 
 class Value(NamedTuple):
     """What a cell says. Values of the same kind and unit compare with each other."""
 
-    kind: ValueKind
+    kind: Literal["number", "day", "time"]
     amount: Decimal  # Of a day its number in the calendar, of a time its seconds
     unit: str = ""  # "kg", "%", "$"; of a day "year" if that is known
     around: tuple[str, str] = ("", "")  # What stands before and after a number in its cell
@@ -364,16 +362,10 @@ def _same_unit(unit: str, own: str, question: str, text: str) -> bool:
 def with_unit(header: str, text: str) -> tuple[str, str]:
     """The header of a cell without its unit, and the cell with it: "Height", "3.4 m"."""
     found, value = _HEADER.fullmatch(header), value_of(text)
-    unit = next(filter(None, found.group("round", "square", "plain", "code")), "") if found else ""
-    if not unit or found is None or value is None or value.kind != "number":
+    if found is None or value is None or value.kind != "number":
         return header, text
+    unit = next(filter(None, found.group("round", "square", "plain", "code")))
     return found["name"], text if value.unit else f"{text} {unit}"
-
-
-def written(amount: Decimal, around: tuple[str, str], grouped: bool) -> str:
-    """A number as its cells write theirs."""
-    before, after = around
-    return f"{before}{amount:{',' if grouped else ''}f}{after}"
 
 
 def decimal_point(texts: Iterable[str]) -> str | None:
@@ -381,8 +373,7 @@ def decimal_point(texts: Iterable[str]) -> str | None:
     numbers = [match["digits"] for text in texts if (match := _NUMBER.fullmatch(text))]
     for digits in numbers:
         marks = re.sub(r"[\d' ]", "", digits)
-        unclear = _GROUPED.fullmatch(digits) is not None
-        if not marks or (unclear and len(marks) == 1):
+        if not marks or (len(marks) == 1 and _GROUPED.fullmatch(digits)):
             continue
         # The last mark, unless it groups thousands: "1.234.567"
         if len(set(marks)) == 2 or len(marks) == 1:

@@ -228,7 +228,7 @@ def _annotations(cited: CitedText) -> list[dict[str, Any]]:
             "url_citation": {
                 "start_index": one.start,
                 "end_index": one.end,
-                "title": heading(one.evidence, one.evidence.source),
+                "title": heading(one.evidence),
                 "url": source_url(one.evidence.source, one.evidence.metadata),
             },
         }

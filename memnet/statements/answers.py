@@ -140,7 +140,7 @@ class StatementAnswers:
         best = list(range(len(told)))
         if not chosen:
             best.sort(key=lambda index: -weights[index])
-        changed = _partly_changed(statements.told, told)
+        changed = self._partly_changed(told)
         passages = [dated_passage(one, scope.moment(), changed.get(one.id)) for one in told]
         room = network.fitting(dated, [passages[index] for index in best])
         kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
@@ -149,21 +149,32 @@ class StatementAnswers:
         passages = [passages[index] for index in kept]
         return FoundStatements(told, slots, passages, weights[kept], second, chosen, ended)
 
+    def _partly_changed(self, told: Sequence[Told]) -> dict[int, float]:
+        """When a part of each statement ceased to hold, by its id, in seconds since the epoch."""
+        changed_by = {
+            one.id: change.changed_by
+            for one in told
+            if one.valid_until is None
+            for change in one.changes
+            if change.change != "contradict"
+        }
+        by = self.store.statements.told(list(changed_by.values()))
+        times = {one.id: one.valid_from for one in by}
+        return {slot: times[other] for slot, other in changed_by.items() if other in times}
+
     def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
         """What has ended by a time, in seconds since the epoch, and what ended a part of it."""
-        by = {one.id: one for one in found.told}
         parts = [
             (one, change.changed_by)
             for one in found.told
             for change in one.changes
             if change.change == "end"
         ]
-        unread = {slot for _, slot in parts} - by.keys()
-        by |= {one.id: one for one in self.store.statements.told(sorted(unread))}
+        by = {one.id: one for one in self.store.statements.told([slot for _, slot in parts])}
         pairs = [Ended(one, by[slot]) for one, slot in parts if slot in by]
         denying = {
             one.id
-            for one in {pair.by.id: pair.by for pair in pairs}.values()
+            for one in by.values()
             if one.valid_from <= held
             and (columns_of(one).negative or network.manner(one.text).negative > 0)
         }
@@ -249,21 +260,6 @@ def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]
     total = sum(weights.values()) or 1.0
     shares = [sum(weights.get(word, 0.0) for word in one) / total for one in words]
     return np.array(shares, np.float32)
-
-
-def _partly_changed(
-    fetch: Callable[[Sequence[int]], Sequence[Told]], told: Sequence[Told]
-) -> dict[int, float]:
-    """When a part of some statements ceased to hold, by their ids, in seconds since the epoch."""
-    changed_by = {
-        one.id: change.changed_by
-        for one in told
-        if one.valid_until is None
-        for change in one.changes
-        if change.change != "contradict"
-    }
-    times = {one.id: one.valid_from for one in fetch(list(changed_by.values()))}
-    return {slot: times[other] for slot, other in changed_by.items() if other in times}
 
 
 def _is_read(one: Told, scope: Scope, held: float | None) -> bool:

@@ -112,9 +112,9 @@ def resolve(
     ]  # fmt: skip
     effects = [effect for effect in effects if not _leaves_plan(effect, new)]
     effects.sort(key=lambda effect: -effect.weight)
-    merged = [effect for effect in effects if effect.label == Label.MERGE]
     if new.act == "forget":
-        return Resolution(tuple(merged), None, added=False)
+        merged = tuple(effect for effect in effects if effect.label == Label.MERGE)
+        return Resolution(merged, None, added=False)
     later = [effect for effect in effects if _is_later(effect.told, new, backdated)]
     bounds = [
         effect

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from memnet.config import TellConfig
@@ -39,8 +40,8 @@ _NOT_PLAIN = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|as if|suppose|imagine|please|can you|could you|"
-    r"you should|pretend)\b|[`{}<>=|]|https?:",
+    r"\b(?:if|unless|whether|would|could|might|suppose|imagine|please|can you|you should|"
+    r"pretend)\b|[`{}<>=|]|https?:",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
@@ -55,7 +56,8 @@ def plain_sentences(text: str) -> Iterator[tuple[int, int]]:
         return
     text = text[:_MAX_MESSAGE]
     code = [found.start() for found in _FENCE.finditer(text)]
-    for line_start, line in _lines(text):
+    lines = text.splitlines(keepends=True)
+    for line_start, line in zip(accumulate(map(len, lines), initial=0), lines, strict=False):
         if not _MAYBE.search(line) or _QUOTED_LINE.match(line):
             continue
         if sum(place <= line_start for place in code) % 2:
@@ -66,17 +68,10 @@ def plain_sentences(text: str) -> Iterator[tuple[int, int]]:
                 yield line_start + start + said, line_start + end
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield start, line
-        start += len(line)
-
-
 def _said(sentence: str) -> int | None:
     """Where in a sentence a plain statement of its speaker starts; None if it is not one."""
     begin = _BEGIN.match(sentence)
-    if begin is None or len(sentence) > _MAX_SENTENCE or sentence.rstrip(" \"'”’)").endswith("?"):
+    if begin is None or len(sentence) > _MAX_SENTENCE:
         return None
     if _NOT_PLAIN.match(sentence, begin.end("said")) or _CONDITION.search(sentence):
         return None
@@ -144,8 +139,7 @@ class Learner:
     def _learned(self, message: SpeakerText) -> list[_Learned]:
         """The statements of a message; none of one whose time can't be understood."""
         subject = subject_of(message.speaker)
-        spans = [] if subject is None else list(plain_sentences(message.text))
-        if not spans or subject is None:
+        if subject is None or not (spans := list(plain_sentences(message.text))):
             return []
         at = written_moment(message.time) if message.time else None
         if message.time and (at is None or not 0 <= at <= latest_moment()):
@@ -157,8 +151,7 @@ class Learner:
                 if sentence is not None:
                     slot = statement_slot(sentence)
                     said = replace(slot.structure, speaker=message.speaker)
-                    places = ((0, message.title),)
-                    slot = replace(slot, structure=said, places=places)
+                    slot = replace(slot, structure=said, places=((0, message.title),))
                     found.append(_Learned(message, at, sentence, slot))
         return found
 

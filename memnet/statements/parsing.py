@@ -31,7 +31,7 @@ _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
 _FORGET = re.compile(r"(?:please )?forget that\s+", re.IGNORECASE)
 _FORGET_ALL = re.compile(r"(?:please )?forget (?:everything|all|it all)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(
-    r"(?:then|and|but|so|please|yesterday|(?:please )?remember(?: that)?|note that)\b[,:]?\s+",
+    r"(?:then|and|but|so|please|yesterday|remember(?: that)?|note that)\b[,:]?\s+",
     re.IGNORECASE,
 )
 _LEADING_TIME = re.compile(
@@ -287,7 +287,7 @@ def _without_negation(predicate: str) -> tuple[str, bool, bool]:
     """A predicate without negation, whether it was negated, and whether it was true before."""
     for negation, over in _NEGATIONS:
         if match := negation.fullmatch(predicate):
-            positive = " ".join(part for part in match.groups() if part)
+            positive = " ".join(filter(None, match.groups()))
             without_any_more = _ANY_MORE.sub("", positive)
             return without_any_more, True, over or without_any_more != positive
     return predicate, False, False

@@ -109,9 +109,9 @@ def with_contradiction(found: FoundStatements, reading: StatementReading) -> Sta
     if not sides:
         return reading
     sides.add(reading.pieces[0].statement)
-    forms = dict.fromkeys(reading.forms, 0.0) | {"none": reading.forms["none"]}
+    none = reading.forms["none"]
     return reading._replace(
-        forms={**forms, "conflict": 1 - reading.forms["none"]},
+        forms={**dict.fromkeys(FORMS, 0.0), "none": none, "conflict": 1 - none},
         relevance=tuple(float(index in sides) for index in range(len(found.told))),
     )
 
@@ -265,7 +265,10 @@ def without_ended(
     if reading.form == "value" and pieces[:1] != reading.pieces[:1]:
         if pieces and pieces[0].probability >= _LEFT:
             return reading._replace(pieces=pieces)
-        forms = _without_value(reading.forms)
+        # Conditional on any form but "value"
+        rest: dict[AnswerForm, float] = {**reading.forms, "value": 0.0}
+        total = sum(rest.values()) or 1.0
+        forms = {form: share / total for form, share in rest.items()}
         if not items or forms["list"] < _LEFT:
             return reading.of_form("none")._replace(pieces=pieces)
         # What was taken for a value was one item of a list.
@@ -274,9 +277,3 @@ def without_ended(
         return reading
     # Of a list of which one item is left, that one is the value.
     return reading._replace(items=items, pieces=items if len(items) == 1 else pieces)
-
-
-def _without_value(forms: Mapping[AnswerForm, float]) -> dict[AnswerForm, float]:
-    """Probabilities of the forms of an answer, conditional on any form but "value"."""
-    total = sum(forms[form] for form in FORMS if form != "value")
-    return {form: forms[form] / total if total and form != "value" else 0.0 for form in FORMS}

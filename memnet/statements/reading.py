@@ -308,8 +308,7 @@ def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int,
     "Ida's" is one word; a span without a letter or digit is left out.
     """
     found: list[tuple[int, int]] = []
-    for first, last in spans:
-        start, end = first, last
+    for start, end in spans:
         while start and _in_a_word(text, start):
             start -= 1
         while end < len(text) and _in_a_word(text, end):

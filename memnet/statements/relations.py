@@ -64,7 +64,7 @@ _VERBS = [
     )
     for section, verbs in word_lists("verbs.txt")
 ]
-_STATE = _verb(rf"{_BE}|becomes?|became|become")
+_STATE = _verb(rf"{_BE}|becomes?|became")
 _AMOUNT = _verb(r"has|have|holds?|seats?|contains?")
 _ALL_VERBS = [*(verb for _, verb, _ in _VERBS), _STATE, _AMOUNT]
 

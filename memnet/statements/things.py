@@ -29,7 +29,7 @@ _HOUR = re.compile(
     re.IGNORECASE,
 )
 _ANEW = re.compile(
-    r"\b(?:now|from now on|moved|postponed|rescheduled|changed|instead|no longer|cancell?ed)\b",
+    r"\b(?:now|moved|postponed|rescheduled|changed|instead|no longer|cancell?ed)\b",
     re.IGNORECASE,
 )
 _PREFERS = re.compile(r"\b(?:prefers?|likes? best|would rather have|favou?rs)\b", re.IGNORECASE)

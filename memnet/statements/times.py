@@ -140,23 +140,22 @@ def limits_of(sentence: str, told: float) -> tuple[float | None, float | None]:
     """
     moment = local_time(told)
     day = moment.date()
-    times = [place for place in times_in(sentence, day) if place.role != "at"]
+    written = times_in(sentence, day)
+    by_role: dict[Role, DateRange] = {place.role: place.days for place in written}
+    times = [place for place in written if place.role != "at"]
     if not times or sentence.rstrip().endswith("?") or _has_clauses(sentence, times):
         return None, None
     perfect = _PERFECT.search(sentence) is not None
-    if Clauses(sentence).tense_at(0) < 0 and not perfect:
-        return None, None
-    by_role: dict[Role, DateRange] = {place.role: place.days for place in times_in(sentence, day)}
-    if "for" in by_role and DENIED.search(sentence):
+    past = Clauses(sentence).tense_at(0) < 0 and not perfect
+    lasting = by_role.get("for")
+    if past or (lasting and DENIED.search(sentence)):
         return None, None
     begin: float | None = None
     end: float | None = None
     try:
-        if "for" in by_role and perfect:
-            lasting = by_role["for"]  # Until now
-            begin = start_of(
-                lasting.first if lasting.first < day else day - timedelta(days=lasting.count)
-            )
+        if lasting and perfect:  # Until now
+            first = lasting.first if lasting.first < day else day - timedelta(days=lasting.count)
+            begin = start_of(first)
         else:
             begin = start_of(by_role["from"].first) if "from" in by_role else None
             end = _end(by_role, moment)

@@ -3,9 +3,8 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +56,6 @@ def answer_story(
     return answers
 
 
-class _Sentence(NamedTuple):
-    slot: Slot
-    start: int  # Offset of the sentence in the text of its slot
-    text: str
-
-
 @dataclass(frozen=True)
 class StoryAnswers:
     """Answers from the passages of a store, read in their order as one story.
@@ -82,7 +75,7 @@ class StoryAnswers:
         with self.store.reading():
             slots = self.store.last_passages(limit, scope)
         story = [
-            _Sentence(slot, start, slot.text[start:end])
+            replace(slot, start=slot.start + start, end=slot.start + end, text=slot.text[start:end])
             for slot in slots
             for start, end in sentences(slot.text)
         ][-limit:]
@@ -114,7 +107,7 @@ class StoryAnswers:
         )
 
 
-def _evidence(story: Sequence[_Sentence], answer: StoryAnswer, top_k: int) -> tuple[Evidence, ...]:
+def _evidence(story: Sequence[Slot], answer: StoryAnswer, top_k: int) -> tuple[Evidence, ...]:
     """The sentences that some hop attended to most; a hop counts by how probably it was needed."""
     if not story:
         return ()
@@ -123,29 +116,29 @@ def _evidence(story: Sequence[_Sentence], answer: StoryAnswer, top_k: int) -> tu
     best = weighted.max(axis=0)
     return tuple(
         Evidence(
-            id=story[index].slot.id,
+            id=story[index].id,
             kind="passage",
-            source=story[index].slot.source,
-            title=story[index].slot.title,
-            start=story[index].slot.start + story[index].start,
-            end=story[index].slot.start + story[index].start + len(story[index].text),
+            source=story[index].source,
+            title=story[index].title,
+            start=story[index].start,
+            end=story[index].end,
             text=story[index].text,
             score=float(best[index]),
             hop=int(weighted[:, index].argmax()) + 1,
-            metadata=dict(story[index].slot.metadata),
+            metadata=dict(story[index].metadata),
         )
         for index in np.argsort(-best, kind="stable")[:top_k].tolist()
     )
 
 
 def _weights(
-    story: Sequence[_Sentence], weights: NDArray[np.float32], top_k: int
+    story: Sequence[Slot], weights: NDArray[np.float32], top_k: int
 ) -> tuple[SlotWeight, ...]:
     """The sentences that were attended to most, best first."""
     return tuple(
         SlotWeight(
-            id=story[index].slot.id,
-            source=story[index].slot.source,
+            id=story[index].id,
+            source=story[index].source,
             weight=float(weights[index]),
             title=story[index].text,
         )

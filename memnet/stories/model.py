@@ -96,10 +96,6 @@ class StoryIds(NamedTuple):
     after: Tensor  # [B, Q] int64: how many sentences come before each question
     answers: Tensor  # [B, Q, L] int64, closed by ``END``; Q = 0 where the answers are not known.
 
-    def to(self, device: torch.device) -> "StoryIds":
-        """The same on a device."""
-        return StoryIds(*(tensor.to(device) for tensor in self))
-
 
 def collate(stories: Sequence[StoryIds]) -> StoryIds:
     """Single stories as a batch, padded to the most sentences and to the longest sentence."""
@@ -125,11 +121,6 @@ class StoryModel(nn.Module):
         self.hops = StoryHops(config)
         self.decoder = SequenceDecoder(len(vocabulary), config.width)
         self.network = StoryNetwork(dict(self.named_parameters()), vocabulary, config, self)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.kinds.device
 
     def forward(
         self, batch: StoryIds, teacher_forcing: bool = False, may_halt: bool = True

@@ -321,7 +321,10 @@ class StoryTask:
             may_halt=progress >= _HALTING_FROM,
         )
         is_question = batch.questions[..., 0] != PADDING
-        self._update_errors(examples, right_answers(read.logits, answers), is_question)
+        wrong = ~right_answers(read.logits, answers) & is_question
+        # All examples of a batch are of one task.
+        error = int(wrong.sum()) / max(1, int(is_question.sum()))
+        self._sampler.update(examples[0].task, error)
         number = torch.arange(1, read.halting.shape[1] + 1, device=answers.device)
         hops = (read.halting * number.view(1, -1, 1)).sum(dim=1)
         word_loss: Tensor = nn.functional.cross_entropy(
@@ -360,17 +363,8 @@ class StoryTask:
         return StoryExample(task, self._model.encode(tokenize_story(story)), supports)
 
     def _batch(self, examples: Sequence[StoryExample]) -> StoryIds:
-        return collate([example.ids for example in examples]).to(self._model.device)
-
-    def _update_errors(
-        self, examples: Sequence[StoryExample], right: Tensor, is_question: Tensor
-    ) -> None:
-        wrong = (~right & is_question).sum(dim=1).tolist()
-        counts = is_question.sum(dim=1).tolist()
-        for task in {example.task for example in examples}:
-            rows = [row for row, example in enumerate(examples) if example.task == task]
-            error = sum(wrong[row] for row in rows) / max(1, sum(counts[row] for row in rows))
-            self._sampler.update(task, error)
+        batch = collate([example.ids for example in examples])
+        return StoryIds(*(part.to(self._model.kinds.device) for part in batch))
 
 
 def right_answers(logits: Tensor, answers: Tensor) -> Tensor:

@@ -105,16 +105,14 @@ def answer_text(answer: Answer) -> CitedText:
         elif part.quotes and answer.kind == "code":
             shown = f"```\n{shown}\n```\n"
         start, text = len(text), text + shown
-        numbers = [_number(one, cited) for one in items]
-        pairs = zip(numbers, items, strict=True)
-        citations += [Citation(start, len(text), number, item) for number, item in pairs]
-        if numbers:
-            marks = " ".join(f"[{number}]" for number in numbers)
+        new = [Citation(start, len(text), _number(one, cited), one) for one in items]
+        citations += new
+        if new:
+            marks = " ".join(f"[{one.number}]" for one in new)
             text += f"\n\n{marks}\n" if part.headers else f" {marks}"
     if not cited and answer.evidence:
         cited.append(answer.evidence[0])
-    headings = [_heading(item) for item in cited]
-    return _cited(answer, text.rstrip("\n"), headings, citations)
+    return _cited(answer, text.rstrip("\n"), list(map(heading, cited)), citations)
 
 
 def carrying(answer: Answer) -> tuple[int, ...]:
@@ -221,11 +219,11 @@ def _facts_text(answer: Answer) -> CitedText:
             end = len(text)
             citations.append(Citation(end - len(candidate.text), end, number, item))
             text += f" [{number}]"
-    lines = dict.fromkeys(_heading(item) for item in cited)
+    lines = dict.fromkeys(map(heading, cited))
     for item in answer.evidence:
         # A fact is a slot in each direction, with one text.
         if len(lines) < _MAX_FACTS:
-            lines.setdefault(_heading(item))
+            lines.setdefault(heading(item))
     return _cited(answer, text or answer.answer or "", list(lines), citations)
 
 
@@ -247,7 +245,7 @@ def _no_answer(answer: Answer) -> str:
     if answer.unknown_words:
         lines.append(f"The model {answer.model} does not know: {', '.join(answer.unknown_words)}.")
     near = carrying(answer)
-    nearest = dict.fromkeys(_heading(item) for item in answer.evidence if item.id in near)
+    nearest = dict.fromkeys(heading(item) for item in answer.evidence if item.id in near)
     if nearest:
         lines.append(f"Nearest to the question: {'; '.join(list(nearest)[:MAX_NEAREST])}")
     return "\n".join(lines)
@@ -261,8 +259,12 @@ def _cited(
     return CitedText("\n\n".join(parts), tuple(citations), answer.confidence)
 
 
-def heading(item: Evidence, source: str) -> str:
-    """A fact, or title and place of a passage; with its source, of a text as "notes/oil.txt:3"."""
+def heading(item: Evidence, source: str | None = None) -> str:
+    """A fact, or title and place of a passage; with its source, of a text as "notes/oil.txt:3".
+
+    ``source`` is shown in place of its id.
+    """
+    source = item.source if source is None else source
     title = "" if item.title in (item.source, PurePath(source).stem) else text_line(item.title)
     source, place = text_line(source), text_line(item.place or "")
     if place.startswith("line "):
@@ -273,7 +275,3 @@ def heading(item: Evidence, source: str) -> str:
     repeated = place in title or title in place
     name = max(title, place, key=len) if repeated else f"{title}, {place}"
     return f"{name} ({source})" if name else source
-
-
-def _heading(item: Evidence) -> str:
-    return heading(item, item.source)

@@ -135,8 +135,7 @@ class DateRange:
     def __str__(self) -> str:
         """As texts write them: "7 May 2023", "1 to 7 May 2023", "April 2023", "2023"."""
         first, last = self.first, self.last
-        same_year = first.year == last.year
-        same_month = same_year and first.month == last.month
+        same_month = (first.year, first.month) == (last.year, last.month)
         if first == last:
             return day_name(first)
         if same_month and self.count == monthrange(first.year, first.month)[1]:

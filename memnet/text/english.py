@@ -277,11 +277,10 @@ def _unwrapped(text: str) -> Iterator[tuple[int, int]]:
         width = max(end - start for start, end in lines)
         joined = lines[:1]
         for line in lines[1:]:
-            if _goes_on(text, joined[-1], line, width):
-                joined.append(line)
-                continue
-            yield from _as_paragraph(text, joined)
-            joined = [line]
+            if not _goes_on(text, joined[-1], line, width):
+                yield from _as_paragraph(text, joined)
+                joined = []
+            joined.append(line)
         yield from _as_paragraph(text, joined)
 
 
@@ -351,10 +350,7 @@ class Clauses:
         if number < 0:
             return 0
         if number not in self._tenses:
-            self._tenses[number] = self._tense(*self._spans[number])
+            start, end = self._spans[number]
+            tense: Tense = -1 if _GONE.search(self._text, start, end) else 0
+            self._tenses[number] = 1 if _TO_COME.search(self._text, start, end) else tense
         return self._tenses[number]
-
-    def _tense(self, start: int, end: int) -> Tense:
-        if _TO_COME.search(self._text, start, end):
-            return 1
-        return -1 if _GONE.search(self._text, start, end) else 0

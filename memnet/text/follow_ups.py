@@ -45,8 +45,7 @@ def follow_ups(question: str, last: Asked | None) -> list[FollowUp]:
     if last is None:
         return []
     asks_same = _SAME_OF.fullmatch(question.strip())
-    asked_of = "" if asks_same is None else asks_same[1].strip()
-    if asks_same is not None and _names(asked_of) == [asked_of]:
+    if asks_same is not None and _names(asked_of := asks_same[1].strip()) == [asked_of]:
         return [
             FollowUp(last.question.replace(name, asked_of, 1), asks_same[0], asked_of)
             for name in _names(last.question)[:_MAX_MEANT]

@@ -91,7 +91,7 @@ def _weekday_of_week(match: re.Match[str], to: date, tense: Tense) -> DateRange:
 def _calendar(match: re.Match[str], to: date, tense: Tense) -> DateRange:
     which, unit = _WHICH[match["which"].lower()], match["unit"].lower()
     if unit == "weekend":
-        if which == 0 and match["which"].lower() == "the":
+        if match["which"].lower() == "the":
             # The one that begins or goes on, or the last one that began.
             which = -1 if tense < 0 and to.weekday() < _SHORT.index("Sat") else 0
         sunday = week_of(to, which).last
@@ -148,7 +148,7 @@ def _month(match: re.Match[str], to: date, tense: Tense) -> DateRange:
 
 
 def _year(match: re.Match[str], to: date, tense: Tense) -> DateRange:  # noqa: ARG001
-    return edge_of(unit_of(date(int(match["year"]), 1, 1), "year"), match["edge"])
+    return unit_of(date(int(match["year"]), 1, 1), "year")
 
 
 def _day_of_month(match: re.Match[str], to: date, tense: Tense) -> DateRange | None:
@@ -202,7 +202,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
         (
             r"\b(?:at|on|over|during|from|until|till|by|for) "
-            r"(?P<what>(?P<edge>)(?P<which>the) (?P<unit>weekend))\b",
+            r"(?P<what>(?P<which>the) (?P<unit>weekend))\b",
             _calendar,
         ),
         (rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}", _rolling),
@@ -228,8 +228,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
         (
             r"\b(?:in|since|from|until|till|before|after) (?:the year )?"
-            r"(?P<what>(?P<edge>)(?P<year>(?:19|20)\d\d))"
-            rf"{_FOLLOWS}",
+            rf"(?P<what>(?P<year>(?:19|20)\d\d)){_FOLLOWS}",
             _year,
         ),
         (
@@ -271,17 +270,16 @@ def times_in(text: str, reference: date) -> list[TimeSpan]:
     if _ANY.search(text) is None:
         return []
     clauses = Clauses(text)
-    found = [
-        (match.start(), number, match.end(), _place(match, resolve, reference, text, clauses))
-        for number, (form, resolve) in enumerate(_FORMS)
-        for match in form.finditer(text)
-    ]
+    found = [(place.start, place.end, _dated(place, reference, text)) for place in date_spans(text)]
     found += [
-        (place.start, -1, place.end, _dated(place, reference, text)) for place in date_spans(text)
+        (match.start(), match.end(), _place(match, resolve, reference, text, clauses))
+        for form, resolve in _FORMS
+        for match in form.finditer(text)
     ]
     chosen: list[TimeSpan] = []
     reached = 0
-    for start, _, end, place in sorted(found, key=lambda one: one[:2]):
+    # Of those with one start the first counts: written days, then the order of the forms.
+    for start, end, place in sorted(found, key=lambda one: one[0]):
         if start >= reached:
             reached = end
             if place is not None:
@@ -337,16 +335,12 @@ def _place(
         return None
     if days is None:
         return None
-    if resolve is not _rolling and role == "for":
+    if resolve is _lasting:
+        role = "for"
+    elif resolve is not _rolling and role == "for":
         role = "at"
-    return TimeSpan(
-        start,
-        end,
-        days,
-        "for" if resolve is _lasting else role,
-        relative=not names.get("year"),
-        weekday=resolve is _weekday and not names.get("which"),
-    )
+    weekday = resolve is _weekday and not names.get("which")
+    return TimeSpan(start, end, days, role, relative=not names.get("year"), weekday=weekday)
 
 
 def _dated(place: DateSpan, reference: date, text: str) -> TimeSpan | None:

@@ -186,8 +186,7 @@ def restates(question: str, text: str, title: str = "", before: str = "") -> Res
             return replied
         found.add(_entered(frame, sentence, named | set(_frame(heading).words)))
         for clause in _clauses(_spelled(sentence)) if "?" not in sentence else ():
-            limited = _TIME_LIMIT.search(clause)
-            limited = limited if limited and not _TIME_LIMIT.search(whole) else None
+            limited = None if _TIME_LIMIT.search(whole) else _TIME_LIMIT.search(clause)
             free = _ONLY.sub("", clause[: limited.start()] if limited else clause, count=1)
             if verb in ("do", "does"):
                 free = _USED_TO.sub("not", free)
@@ -391,8 +390,8 @@ def _frame(text: str) -> _Frame:
             words = [*words[place + 1 :], words[place - 1], *words[: place - 1]]  # by whom it is
             break
     if modal:
-        kept = [(word, at < agent) for at, word in enumerate(words) if word not in _OF_MODALS]
-        words, agent = [word for word, _ in kept], sum(before for _, before in kept)
+        agent = sum(word not in _OF_MODALS for word in words[:agent])
+        words = [word for word in words if word not in _OF_MODALS]
     return _Frame(tuple(words), modal, denials, agent, pronoun, tuple(tokens), frozenset(past))
 
 
