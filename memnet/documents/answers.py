@@ -274,8 +274,8 @@ class TextAnswers:
 
         A cell that is only referred to is not the one that is asked for, nor is its row the answer.
         """
-        text, count = question.text, self._config.answer.passages
-        first, others, undecided = weigh_versions(question, passages[:count])
+        count = self._config.answer.passages
+        first, others, undecided, text = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
         by_cell = Prediction()
         if reference is None:
@@ -289,7 +289,7 @@ class TextAnswers:
         unread = [item for item in first if item.attention < least and item.slot.id not in needed]
         first = [item for item in first if item not in unread]
         rest = [*unread, *passages[count:]]
-        read = self._read(question, [first, asides, others], undecided, rest, retrieval)
+        read = self._read(question, text, [first, asides, others], undecided, rest, retrieval)
         if not read.promised or read.abstained:
             linked = self._linked(text, [*first, *rest])
             linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
@@ -323,6 +323,7 @@ class TextAnswers:
     def _read(
         self,
         question: Question,
+        text: str,
         apart: Sequence[Sequence[RankedSlot]],
         undecided: Sequence[Sequence[RankedSlot]],
         rest: Sequence[RankedSlot],
@@ -330,12 +331,12 @@ class TextAnswers:
     ) -> Prediction:
         """What is read in passages.
 
-        The network reads all that may be needed once. ``apart`` are the passages that are looked at
-        first, what speakers say of themselves, and other versions: these count where the first do
-        not answer. To parts of the question the ``rest`` may answer, too.
+        The network reads all that may be needed once, with ``text`` for the question. ``apart`` are
+        the passages that are looked at first, what speakers say of themselves, and other versions:
+        these count where the first do not answer. To parts of the question the ``rest`` may answer,
+        too.
         """
-        text, settings = question.text, self._config.answer
-        reader = self._reader.load().reader
+        settings, reader = self._config.answer, self._reader.load().reader
         supported = max(item.similarity for item in apart[0]) >= settings.support_floor
         if reader is None:
             return _best_sentence(text, apart[0], settings) if supported else Prediction()

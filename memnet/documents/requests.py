@@ -29,13 +29,16 @@ _PHRASES = re.compile(
     r"|good (?:day|morning|afternoon|evening|night)|how (?:are you|(?:is|s) it going)(?: today)?"
     r"|how are you doing(?: today)?|what s up|who are you|what are you|what s your name|ok|help"
     r"|nice to meet you|are you there|can you (?:help|hear) me|for your help|tell me a joke|okay"
-    r"|goodbye|see you|what can (?:you do|you answer|i ask(?: you)?)|what do you know)(?: |$)){1,4}"
+    r"|goodbye|see you|what can (?:you do|you answer|i ask(?: you)?)|what do you know"
+    # Requests for nothing in particular
+    r"|(?:describe|explain|summari[sz]e|list|find|search|(?:tell|show|give)(?: (?:me|us))?)"
+    r"(?: please)?)(?: |$)){1,4}"
 )
 _NAMED = 3  # Sources that are named
 
 
 def greeted(question: str, sources: Iterable[Source]) -> Answer | None:
-    """What is said to a greeting, or to signs without a word; None for anything else.
+    """What is said to a greeting, "Explain", or signs without a word; None for anything else.
 
     Of the sources the first are named.
     """
@@ -447,8 +450,7 @@ def _fitting(every: list[_Record], found: list[_Record], rest: str) -> tuple[lis
         fitting: dict[tuple[int, bool, str, frozenset[str]], set[str]] = {}
         for name, value in columns:
             words = frozenset(_words(value))
-            if words & left and (words <= left or name == people):
-                own = words & left
+            if (own := words & left) and (words <= left or name == people):
                 fitting.setdefault((len(own), name == people, name, own), set()).add(value)
         best = [one for one in fitting if one[:2] == max(other[:2] for other in fitting)]
         if not best or any(one[3] & best[0][3] for one in best[1:]):

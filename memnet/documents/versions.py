@@ -28,6 +28,9 @@ _OTHER = 0.1
 _FIRST_LINES = 200  # Characters at its start that say whether it is valid at all
 _HEAD = 1000  # Characters at the start of a document that may say which version it is
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d(?![\w.,]\d|\w)")
+_IN_YEAR = re.compile(
+    rf",? (?:back )?(?:in|during|as of)(?: the year)? {_YEAR.pattern}", re.IGNORECASE
+)
 _MONTH = re.compile(rf"\b{MONTH}\.? (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
 _NUMBER = re.compile(
     r"\b(?:v|version|rev|revision|edition|issue)[ .:-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})\b",
@@ -154,6 +157,7 @@ class Versions(NamedTuple):
     holding: list[RankedSlot]  # All of no version, too
     others: list[RankedSlot]
     undecided: list[list[RankedSlot]]  # Of ``holding`` those of which nothing says which holds
+    asked: str  # The question, without the year by which a version was chosen
 
 
 def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versions:
@@ -162,12 +166,13 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
     Passages of several documents that say almost the same are of versions of one. The one that a
     question is about is that of the time or number that it names, or else the newest; the others
     are attended to less. Each has its day and number in its title, by which a reader tells them
-    apart. The reader compares what it reads together, and may take either of two copies.
+    apart. The reader compares what it reads together, and may take either of two copies. A year by
+    which a version was chosen is not looked for in what it says, where none of the passages has it.
     """
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
     undecided: list[list[RankedSlot]] = []
-    last = _asked_day(question)
+    asked, last = question.text, _asked_day(question)
     heads = {
         one: question.store.sources.head(*one, _HEAD)
         for one in {_source(item) for item in passages}
@@ -191,6 +196,8 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
                 others.append(replace(item, attention=_OTHER * highest))
         if chosen is None:
             undecided.append([holding[index] for index in group])
+        elif last is not None and chosen.day is not None and chosen.day <= last:
+            asked = _without_year(question.text, passages)
     if last is None and not ASKS_EARLIER.search(question.text):
         old = {one for one, head in heads.items() if _is_outdated(head)}
         old |= _replaced(list(holding.values()), heads)
@@ -198,7 +205,15 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
-    return Versions(list(holding.values()), others, undecided)
+    return Versions(list(holding.values()), others, undecided, asked)
+
+
+def _without_year(question: str, passages: Sequence[RankedSlot]) -> str:
+    """A question without the one year that it names, unless one of the passages has it."""
+    years, year = _YEAR.findall(question), _IN_YEAR.search(question)
+    if year is None or len(years) > 1 or any(years[0] in item.slot.text for item in passages):
+        return question
+    return question[: year.start()] + question[year.end() :]
 
 
 def _source(item: RankedSlot) -> _Source:

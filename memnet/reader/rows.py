@@ -49,8 +49,8 @@ class Cell(NamedTuple):
 
     @property
     def named(self) -> frozenset[str]:
-        """Stems of its header."""
-        return stems(self.header) if self.header else frozenset()
+        """Stems of its header; one that is "Sat" is no form of "sit"."""
+        return stems(_IN_FULL.get(self.header.casefold(), self.header))
 
     @property
     def value(self) -> frozenset[str]:

@@ -18,9 +18,9 @@ from memnet.types import AnswerKind, Candidate
 # A box of Markdown, Org or a word processor, or a keyword of Org, and what is to be done.
 _TASK = re.compile(
     r"[ \t]*(?P<task>(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?"
-    r"(?:\[(?P<box>[ xX-])\]|(?P<sign>[☐☑☒✅✓✔])|(?P<word>TODO|DONE))[ \t]+(?P<what>\S[^\n]*))"
+    r"(?:\[(?P<box>[ xX~/-])\]|(?P<sign>[☐☑☒✅✓✔])|(?P<word>TODO|DONE))[ \t]+(?P<what>\S[^\n]*))"
 )
-_DONE = frozenset("x X ☑ ☒ ✅ ✓ ✔ DONE".split())
+_DONE, _BEGUN = frozenset("x X ☑ ☒ ✅ ✓ ✔ DONE".split()), frozenset("~/")
 _STATE = re.compile(
     r"(?:(?P<open>\b(?:open|undone|unfinished|incomplete|pending|outstanding|missing|left|"
     r"remain(?:s|ing)?|to[ -]?dos?|to be done|yet to|still)|"
@@ -38,6 +38,11 @@ _OF_LISTS = stems(
     f"{_NOUNS} list lists all any every already far show tell me many much still yet do done been "
     "so have has need get got over off not open undone unfinished incomplete pending outstanding "
     "missing left remain finished complete closed ticked checked"
+)
+# Of what has been begun and not done
+_IN_PROGRESS = re.compile(
+    r"(?:\bstill )?\b(?:under ?way|in progress|being (?:done|worked on))\b(?: (?:right )?now)?",
+    re.IGNORECASE,
 )
 # Asks for a list of tasks, wherever one is: "What still has to be done?"
 _TO_DO = re.compile(
@@ -57,6 +62,7 @@ _DENIES = re.compile(r"\b(?:not|still|yet to)\b|n['’]t\b", re.IGNORECASE)
 # above for 11 of 13 written questions about a task, and below for 13 about something else in one
 # ("Is the fence high?").
 _MIN_ABOUT = 0.3
+_OF_TIME = rows.stems("yet already now ever")  # Words that say of no task which it is
 _MOST_SLOTS = 1_000  # Of a source that has tasks
 
 
@@ -66,6 +72,7 @@ class Task(NamedTuple):
     quotation: Quotation  # With its box
     what: str  # Without it
     done: bool
+    begun: bool  # And not done
     caption: str  # What stands above its list
 
 
@@ -75,10 +82,10 @@ def tasks_of(item: RankedSlot) -> Iterator[Task]:
     for line in item.slot.text.split("\n"):
         found = _TASK.fullmatch(line.rstrip())
         if found is not None:
-            done = (found["box"] or found["sign"] or found["word"]) in _DONE
+            state = found["box"] or found["sign"] or found["word"]
             start, end = found.span("task")
             quotation = Quotation(item, offset + start, offset + end, item.attention)
-            yield Task(quotation, found["what"], done, caption)
+            yield Task(quotation, found["what"], state in _DONE, state in _BEGUN, caption)
         elif line.strip():
             caption = line if in_list else f"{caption}\n{line}"
         in_list = found is not None or (in_list and not line.strip())
@@ -101,7 +108,8 @@ def read_tasks(
     """
     first = read.attended[0].item if read.attended else None
     own = [one for one in passages if first is not None and one.slot.source == first.slot.source]
-    state = _STATE.search(question)
+    begun = _IN_PROGRESS.search(question)
+    state = begun or _STATE.search(question)
     if state is not None and _TO_DO.match(question) and not any(map(_has_tasks, own)):
         own = [one for one in passages if _has_tasks(one)][:1]
         first = own[0] if own else None
@@ -112,13 +120,17 @@ def read_tasks(
     tasks = [
         task for item in sorted(own, key=lambda one: one.slot.start) for task in tasks_of(item)
     ]
-    asked = _of_list(question, tasks) if tasks and state is not None else []
+    text = _IN_PROGRESS.sub("", question)
+    asked = _of_list(text, tasks) if tasks and state is not None else []
+    if begun is not None and (not asked or _DENIES.search(text)):
+        return Prediction()
     if asked and state is not None:
-        chosen = [task for task in asked if task.done == (state["open"] is None)]
+        left_open = begun is None and state["open"] is not None
+        chosen = [one for one in asked if (one.begun if begun else one.done != left_open)]
         if asks_whether(question):
             others = [task for task in asked if task not in chosen]
             # "Are the tasks done?" asks for all of them, "Are any open?" for one.
-            every = _ALL.search(question) or not (state["open"] or _ANY.search(question))
+            every = _ALL.search(question) or not (left_open or _ANY.search(question))
             holds = not others if every else bool(chosen)
             return _predicted("yes" if holds else "no", 1.0, chosen if holds else others)
         if HOW_MANY.search(question):
@@ -157,7 +169,7 @@ def _whether(question: str, tasks: Sequence[Task], read: Prediction, reader: Rea
     Nothing where the question is about something else: words of it are not those of the task
     ("Is the fence high?"), and the reader does not take it to ask for that.
     """
-    asked = rows.stems(question)
+    asked = rows.stems(question) - _OF_TIME
 
     def nearness(task: Task) -> tuple[int, float]:
         shared = len(asked & rows.stems(task.what))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -104,6 +104,16 @@ _ASKED_OF = re.compile(
 _OF_ALL = re.compile(r"[A-Z]\w+ (?:are|were|do|have|must|may|can|cannot|should|need)\b")
 _OWNERS = frozenset("my our your his her its their i we you he she it they this that".split())
 _NAME = re.compile(r"\b[^\W\d_a-z][\w-]+")
+_FULL_NAME = re.compile(r"\b[^\W\d_a-z][\w-]{1,30}(?: [^\W\d_a-z][\w-]{1,30}){1,3}")
+_TITLES = frozenset(
+    "Mr Mrs Ms Miss Dr Prof Professor Sir Aunt Uncle Granny Grandma Grandpa".split()
+)
+# The first word of a question, which is no name for its capital
+_ASKS = re.compile(
+    r"\W{0,9}(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|must|may|"
+    r"who|whose|what|which|where|when|why|how|and|so)\b(?:['’]s)?",
+    re.IGNORECASE,
+)
 _STEPS = 2  # From somebody to whom he is told of together with
 _BEFORE_IT = re.compile(r"\b(?:before|after) (?P<what>[^?,]{2,60})", re.IGNORECASE)
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
@@ -150,6 +160,7 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
     Where Annika lived is not where Ann lives, if something is told of Annika; where her brother
     lives may be where Felix does, who is told to be her brother, and not where she moved.
     """
+    told = _of_full_name(question, told)
     names = {*map(normalise, _NAME.findall(question))} if _ASKED_OF.match(question) else set[str]()
     said = [{*normalise(f"{one.subject} {one.text}").split()} for one in told]
     people = [_people_in(one) for one in told]
@@ -166,6 +177,29 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
     ]
     own = [one for one in kept if not is_of_other_kin(question, f"{one.subject}: {one.text}")]
     return own if any(_RELATIVE.search(one.text) for one in own) else kept
+
+
+def _of_full_name(question: str, told: Sequence[Told]) -> list[Told]:
+    """The statements without those about namesakes, where something is told of who is asked about.
+
+    Joan Harker's telephone number is not John Harker's; that she is his sister is said of both.
+    """
+    subjects = [_full_names(one.subject) for one in told]
+    asks = _ASKS.match(question)
+    asked = _full_names(question[asks.end() :] if asks else question)
+    known = asked & {*chain.from_iterable(subjects)}
+    families = {family for _, family in known}
+    return [
+        one
+        for one, own in zip(told, subjects, strict=True)
+        if known & _full_names(one.text) or not any(family in families for _, family in own)
+    ]
+
+
+def _full_names(text: str) -> set[tuple[str, str]]:
+    """First and last words of the names of two words and more in a text."""
+    found = (one[0].split() for one in _FULL_NAME.finditer(text))
+    return {(first, last) for first, *_, last in found if first not in _TITLES}
 
 
 def _people_in(one: Told) -> set[str]:

@@ -81,10 +81,7 @@ def fair(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     ("question", "given", "sources"),
     [
         ("Who leads the club that keeps the waffle stall?", "Marek Duda", "clubs stalls"),
-        pytest.param(
-            "Who leads the club that keeps the plant stall?", "Signe Aalto", "clubs stalls",
-            marks=pytest.mark.xfail(strict=True, reason="the network for verdicts sees no answer"),
-        ),
+        ("Who leads the club that keeps the plant stall?", "Signe Aalto", "clubs stalls"),
         ("In which town is the yard of the firm that repaired the church organ?", "Leith",
          "firms repairs"),
     ],

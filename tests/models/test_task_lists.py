@@ -1,6 +1,7 @@
 """Questions about lists of tasks, by the shipped reader."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,13 @@ The firewood comes from Ulm.
 ☐ Drain the pipes
 ☑ Air the blankets
 ☐ Lock the cellar
+"""
+_BEGUN = """# Chapel
+
+- [~] Scaffold the tower
+- [ ] Gild the weathercock
+- [x] Oil the bells
+- [/] Plaster the vestry
 """
 
 
@@ -107,3 +115,19 @@ def test_what_is_to_be_done_is_found_among_other_documents(
 )
 def test_other_questions_are_read_as_usual(hut: Engine, question: str, short: str | None) -> None:
     assert hut.ask(question).short == short
+
+
+def test_what_is_in_progress_is_neither_done_nor_all_that_is_open(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(Document(id="chapel", title="Chapel", text=_BEGUN))
+        begun = engine.ask("Which jobs are still under way?").short
+        denied = engine.ask("Which jobs are not under way?").short
+        still_open = engine.ask("Which jobs are still open?").short
+        whether = [
+            engine.ask(question).short
+            for question in ("Have the bells been oiled yet?", "Is the vestry already plastered?")
+        ]
+    assert begun == "Scaffold the tower, Plaster the vestry"
+    assert denied != begun
+    assert still_open == "Scaffold the tower, Gild the weathercock, Plaster the vestry"
+    assert whether == ["yes", "no"]

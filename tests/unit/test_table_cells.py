@@ -653,6 +653,10 @@ Second | Maths | Drawing | Sport"""
 _COURTS = """Day | Court A group | Court A coach | Court B group | Court B coach
 Monday | Juniors | Lea Moss | Seniors | Tom Ray
 Tuesday | Ladies | Tom Ray | Beginners | Lea Moss"""
+_FERRY = """Watch | Thu | Fri | Sat
+Dawn (4–8) | Per Aas | Siv Hov | Per Aas
+Dusk (16–20) | Siv Hov | Per Aas | Ola Vik"""
+_FLATS = "Unit | Rent\nFlat (upper) | 900\nFlat (lower) | 800"
 _DESK = "Day | Desk | Till\nMonday | Ulla Reng | Tor Lind\nFriday | Tor Lind | Ida Moe"
 
 
@@ -671,6 +675,12 @@ _DESK = "Day | Desk | Till\nMonday | Ulla Reng | Tor Lind\nFriday | Tor Lind | I
         (_COURTS, "Which court has the beginners?", "Court B group"),
         (_COURTS, "On which court are the veterans?", None),
         (_COURTS, "On which court is Lea Moss?", None),  # on both
+        (_FERRY, "Which day is Ola Vik on?", "Sat"),
+        (_FERRY, "Who has the dawn watch on Friday?", "Siv Hov"),
+        (_FERRY, "Who has dusk on Saturdays?", "Ola Vik"),
+        (_FERRY, "Who sat on the bridge at dusk?", None),
+        (_FLATS, "What is the rent of the upper flat?", "900"),
+        (_FLATS, "What is the rent of the lower flat?", "800"),
     ],
 )
 def test_the_day_of_what_a_timetable_has(table: str, question: str, short: str | None) -> None:

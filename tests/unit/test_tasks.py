@@ -14,6 +14,8 @@ from tests.reading import ranked
         ("* [X] Wax the skis", "Wax the skis", True),
         ("  12. [x] Wax the skis", "Wax the skis", True),
         ("- [-] Wax the skis", "Wax the skis", False),
+        ("- [~] Wax the skis", "Wax the skis", False),
+        ("- [/] Wax the skis", "Wax the skis", False),
         ("[ ] Wax the skis", "Wax the skis", False),
         ("☐ Wax the skis", "Wax the skis", False),
         ("• ☑ Wax the skis", "Wax the skis", True),

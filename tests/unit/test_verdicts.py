@@ -66,12 +66,7 @@ def test_what_says_it_is_quoted(question: str, text: str, word: str, shown: str)
 @pytest.mark.parametrize(
     ("question", "text", "wrong"),
     [
-        pytest.param(  # another one is denied it
-            "Does Pip eat hay?",
-            FEED,
-            "no",
-            marks=pytest.mark.xfail(strict=True, reason="the network reads 'a little' as 'little'"),
-        ),
+        ("Does Pip eat hay?", FEED, "no"),  # Another one is denied it.
         ("Does Pip eat hay?", "- Pip eats hay.\n- Moss eats no hay.", "no"),
         ("May I keep hens?", "Fowl may not be kept.", "yes"),
         ("Is the loft open to visitors in winter?", "The loft is closed from November on.", "yes"),
