@@ -2,12 +2,12 @@
 
     python -m benchmarks.fit_signals --data DIR [--reader READER]
 
-Verdicts: of pairs of a question and a quotation, of everyday collections and of the collections of
-documents that no reader learned from, how likely the word that is likelier is what the quotation
-says. Cells: of those that are looked up for the questions about the
-everyday collections of part "fit", how likely they are right. What is printed is cross-validated by
-question; the weights stand in ``memnet.reader.support`` and ``.cells``. READER reads the cells;
-verdicts are those of the shipped network.
+Verdicts: of pairs of a question and a quotation, of everyday collections, of the collections of
+documents that no reader learned from, and of those that were written as people ask, how likely the
+word that is likelier is what the quotation says. Cells: of those that are looked up for the
+questions about the everyday collections of part "fit", how likely they are right. What is printed
+is cross-validated by question; the weights stand in ``memnet.reader.support`` and ``.cells``.
+READER reads the cells; verdicts are those of the shipped network.
 
 With ``--attention`` the weights of attention over rows and over their cells come first, from the
 questions about the same collections that one cell answers: those of the others are fitted to it.
@@ -23,9 +23,10 @@ from unittest.mock import patch
 import torch
 
 from benchmarks.documents import holds
-from benchmarks.questions import phrases, quotes
+from benchmarks.questions import FOLDER, phrases, quotes
 from benchmarks.reader_data.answered import right_cells
 from benchmarks.reader_data.documents import collections, everyday_memories
+from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
 from memnet import Engine
 from memnet.attention.arrays import fit_logistic, probability_of, weighted
@@ -61,7 +62,7 @@ class _Case(NamedTuple):
 class _Pair(NamedTuple):
     question: str
     title: str
-    quoted: str
+    text: str  # That is quoted
     verdict: str  # "yes", "no", "" for neither
 
 
@@ -77,7 +78,7 @@ def main() -> None:
         return
     verdicts: list[_Case] = []
     cells: list[tuple[bool, _Case]] = []
-    pairs = list(_documents(options.data))
+    pairs = [*_documents(options.data), *_plain()]
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
         pairs += filter(None, map(_everyday, asked))
         cells += _cells(memory, asked)
@@ -98,6 +99,13 @@ def _documents(data: Path) -> Iterator[_Pair]:
             if one["type"] == "yesno" and asks_whether(one["question"]):
                 title, text = Path(one["source"]).stem, "\n".join(one.get("best") or quotes(one))
                 yield _Pair(one["question"], title, text, one["answers"][0])
+
+
+def _plain() -> Iterator[_Pair]:
+    for one in lines(FOLDER / "verdicts.jsonl.gz"):
+        if one["part"] == "fit" and one.get("plain"):
+            [passage] = one["passages"]
+            yield _Pair(one["question"], **passage, verdict="".join(one["answers"]))
 
 
 def _everyday(one: dict[str, Any]) -> _Pair | None:

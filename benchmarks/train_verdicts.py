@@ -148,7 +148,9 @@ def _teach(pairs: Sequence[_Packed], options: Any) -> None:
         return (losses * torch.tensor(weights)).mean()
 
     def drawn(progress: float) -> list[int]:
-        return _drawn(pairs, {"judged": 1, "answered": 1, "made": 0.2 if progress < 0.5 else 0.05})
+        return _drawn(
+            pairs, {"judged": 1, "plain": 1, "answered": 1, "made": 0.2 if progress < 0.5 else 0.05}
+        )
 
     averaged = _train(teacher, pairs, drawn, loss, _TEACHER_RATE, _TEACHER_TOKENS, options.seconds)
     teacher.load_state_dict(averaged, strict=False)
@@ -202,7 +204,7 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
         return (torch.where(own, soft, 0.0) + hard * torch.tensor(weights)).mean()
 
     def drawn(_: float) -> list[int]:
-        times = {"judged": 1, "answered": 0.5, "made": 0.1, "beside": 0.1}
+        times = {"judged": 0.5, "plain": 2, "answered": 0.5, "made": 0.1, "beside": 0.1}
         return [number for number in _drawn(pairs, times) if known[number]]
 
     network.eval()

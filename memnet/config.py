@@ -193,8 +193,8 @@ class AnswerConfig(Settings):
     """Whether rules of English may propose sub-questions, comparisons and denials; what was learned
     competes with them by probability, and answers alone where they are off."""
     threshold: float = Field(default=0.25, ge=0, le=1)
-    """Min. confidence of what is shown at all. At the default 34 of 100 tempting questions that
-    five collections, from which nothing was learned, don't answer are shown something, 8 an
+    """Min. confidence of what is shown at all. At the default 30 of 100 tempting questions that
+    five collections, from which nothing was learned, don't answer are shown something, 10 an
     answer."""
     answer_threshold: float | None = Field(default=None, ge=0, le=1)
     """Min. confidence of what is shown as an answer, below which the sentences alone are; None for

@@ -2,6 +2,7 @@
 
 - ``judged``: pairs that were written, contrasts, and questions about collections with what is
   quoted as their answers.
+- ``plain``: pairs and answers that were written as people ask, not to be hard.
 - ``made``: questions for a value, asked with that value, which is so, or with another one, which is
   not ("When does it open?" gives "Does it open at 9:00?"), and sentences as questions.
 - ``checked``: questions for a value with an answer, which the text gives or not.
@@ -72,7 +73,7 @@ class Pair(NamedTuple):
     title: str
     text: str
     verdict: Verdict | None  # None where nothing is known
-    origin: Literal["judged", "made", "beside", "answered"] = "judged"
+    origin: Literal["judged", "plain", "made", "beside", "answered"] = "judged"
 
 
 def whether(question: str, value: str) -> str | None:
@@ -136,7 +137,8 @@ def judged(part: Literal["train", "held_out"]) -> Iterator[Pair]:
     for one in lines(FOLDER / "verdicts.jsonl.gz"):
         if one["part"] == part:
             [passage] = one["passages"]
-            yield Pair(one["question"], passage["title"], passage["text"], _verdict(one["answers"]))
+            verdict, origin = _verdict(one["answers"]), _origin(one)
+            yield Pair(one["question"], passage["title"], passage["text"], verdict, origin)
     if part != "train":
         return
     for one in lines(FOLDER / "contrast.jsonl.gz"):
@@ -157,7 +159,12 @@ def checked() -> Iterator[Pair]:
         if one.get("part") == "held_out":
             continue
         asked = answered_by(one["question"], one["short"])
-        yield Pair(asked, one["title"], one["text"], "answers" if one["right"] else "open")
+        verdict: Verdict = "answers" if one["right"] else "open"
+        yield Pair(asked, one["title"], one["text"], verdict, _origin(one))
+
+
+def _origin(one: Example) -> Literal["judged", "plain"]:
+    return "plain" if one.get("plain") else "judged"
 
 
 def _verdict(answers: Sequence[str]) -> Verdict:
