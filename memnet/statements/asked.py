@@ -15,7 +15,7 @@ from memnet.statements.things import (
     EACH_WEEK,
     INSTEAD,
     denies_another,
-    has_hour,
+    hours_in,
     is_of_another,
     parted_with,
     stems_of,
@@ -117,6 +117,10 @@ _ASKS = re.compile(
 _STEPS = 2  # From somebody to whom he is told of together with
 _BEFORE_IT = re.compile(r"\b(?:before|after) (?P<what>[^?,]{2,60})", re.IGNORECASE)
 _MIN_SHARED = 2  # Words of a question that a statement has which says the same of another thing
+_CALLED_OFF = re.compile(
+    r"\b(?:(?:is|are|was|were|been|got) (?:cancell?ed|called off)|(?:is|are) off(?=\W*$))",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
@@ -182,17 +186,18 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
 def _of_full_name(question: str, told: Sequence[Told]) -> list[Told]:
     """The statements without those about namesakes, where something is told of who is asked about.
 
-    Joan Harker's telephone number is not John Harker's; that she is his sister is said of both.
+    Joan Harker's telephone number is not John Harker's, nor is what she does said of Joan Fell;
+    that she is his sister is said of both.
     """
     subjects = [_full_names(one.subject) for one in told]
     asks = _ASKS.match(question)
     asked = _full_names(question[asks.end() :] if asks else question)
     known = asked & {*chain.from_iterable(subjects)}
-    families = {family for _, family in known}
+    names = {*chain.from_iterable(known)}
     return [
         one
         for one, own in zip(told, subjects, strict=True)
-        if known & _full_names(one.text) or not any(family in families for _, family in own)
+        if known & _full_names(one.text) or names.isdisjoint(chain.from_iterable(own))
     ]
 
 
@@ -397,8 +402,15 @@ def _timed(
 ) -> StatementReading:
     """A reading that gives the time in the one statement that says what a question asks it of.
 
-    "When is the concert?" is answered by "The concert was moved to Saturday".
+    "When is the concert?" is answered by "The concert was moved to Saturday", and by "The concert
+    is cancelled" if that is the last that was told of it.
     """
+    words = stems_of(asked["rest"])
+    own = [index for index, one in enumerate(told) if words and words <= stems_of(one.subject)]
+    last = max(own, key=lambda index: (told[index].told, index), default=None)
+    if last is not None and told[last].polarity and _CALLED_OFF.search(told[last].text):
+        whole = Piece(last, 0, len(told[last].text), 1.0)
+        return reading.of_form("value", last)._replace(pieces=(whole,))
     places = [
         Piece(index, *place, 1.0)
         for index, one in enumerate(told)
@@ -481,14 +493,18 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
     if not times and _DONE.match(asked.group()) and Clauses(one.text).tense_at(0) < 0:
         # Told without a time, it was done on that day, which stands nowhere in it.
         return (0, 0) if words <= stems_of(one.text) and not DENIED.search(one.text) else None
-    if len(times) != 1 or one.certainty == "maybe" or DENIED.search(one.text) or has_hour(one.text):
+    if len(times) != 1 or one.certainty == "maybe" or DENIED.search(one.text):
         return None
-    [place] = times
+    [place], hours, end = times, hours_in(one.text), times[0].end
+    if hours:  # "on 2 May at 9:30"
+        [(start, end), *others] = hours
+        if others or one.text[place.end : start].strip(" ,"):
+            return None
     if place.role == "for" or (place.role == "until") != (asked["until"] is not None):
         return None
     named = set(normalise(one.subject).split()) <= set(normalise(asked["rest"]).split())
     said = words <= stems_of(one.subject) or (named and words <= stems_of(one.text))
-    return (place.start, place.end) if said else None
+    return (place.start, end) if said else None
 
 
 def is_of_other_kin(question: str, text: str) -> bool:

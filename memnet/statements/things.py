@@ -213,12 +213,12 @@ def _frame(told: Told) -> list[str]:
 
 
 def _has_time(told: Told) -> bool:
-    return bool(times_at(told.text, told.told) or has_hour(told.text))
+    return bool(times_at(told.text, told.told) or hours_in(told.text))
 
 
-def has_hour(text: str) -> bool:
-    """Whether a text names an hour of the day."""
-    return _HOUR.search(text) is not None
+def hours_in(text: str) -> list[tuple[int, int]]:
+    """Where a text names hours of the day: "at 9:30"."""
+    return [one.span() for one in _HOUR.finditer(text)]
 
 
 def _common(words: list[str], others: list[str]) -> int:

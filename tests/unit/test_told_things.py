@@ -167,6 +167,14 @@ _RACE = "The race was put off until Monday."
         ("When is the race?", ["The race is not on Monday."], None),
         ("When is the race?", [_RACE, "The race in Rye is tomorrow."], None),
         ("When is the race?", ["We saw Liv after the race on Monday."], None),
+        ("When is the race?", ["The race was moved to 4 May at 9:30."], "4 May at 9:30"),
+        ("When is the race?", ["The race, shown at 9:30, was put off until 4 May 2024."], None),
+        ("When is the race?", ["The race is on 4 May 2024.", "The race has been called off."],
+         "The race has been called off."),
+        ("When is the race?", ["The race is on 4 May 2024.", "The race is not cancelled."],
+         "4 May 2024"),
+        ("When is the race?", ["The race is on 4 May 2024.", "The talk is cancelled."],
+         "4 May 2024"),
         ("When does Liv finish her novel?", ["Liv finishes her dress in two weeks."], None),
     ],
 )  # fmt: skip
@@ -203,8 +211,10 @@ def test_what_is_about_another_thing_is_not_read(question: str, read: list[int])
         ("phone number of Thomas Rye", [1]),
         ("Does Ann Rye grow leeks?", [2]),
         ("Who is Ann Rye's brother?", [3]),
-        ("What does Tom Rye grow?", [0, 1, 2, 3]),  # It may be Thomas or Tomas.
-        ("What does Mrs Rye grow?", [0, 1, 2, 3]),
+        ("What does Tom Rye grow?", [0, 1, 2, 3, 4]),  # It may be Thomas or Tomas.
+        ("What does Mrs Rye grow?", [0, 1, 2, 3, 4]),
+        ("What does Thomas Fell mend?", [4]),
+        ("What does Thomas mend?", [0, 1, 2, 3, 4]),
     ],
 )
 def test_namesakes_are_not_read_about_whoever_is_told_of(question: str, read: list[int]) -> None:
@@ -213,6 +223,7 @@ def test_namesakes_are_not_read_about_whoever_is_told_of(question: str, read: li
         "Thomas Rye lives in Ulm.",
         "Ann Rye grows leeks.",
         "Tomas Rye is Ann Rye's brother.",
+        "Thomas Fell mends clocks.",
     ]
     told = [_told(text) for text in texts]
     kept = without_others(question, told, _NOW, _unlike)
