@@ -23,11 +23,11 @@ from unittest.mock import patch
 import torch
 
 from benchmarks.documents import holds
-from benchmarks.questions import FOLDER, phrases, quotes
+from benchmarks.questions import phrases, quotes
 from benchmarks.reader_data.answered import right_cells
 from benchmarks.reader_data.documents import collections, everyday_memories
-from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
+from benchmarks.reader_data.verdicts import Pair, Verdict, judged
 from memnet import Engine
 from memnet.attention.arrays import fit_logistic, probability_of, weighted
 from memnet.documents.training.calibration import Predictor
@@ -59,13 +59,6 @@ class _Case(NamedTuple):
     right: bool
 
 
-class _Pair(NamedTuple):
-    question: str
-    title: str
-    text: str  # That is quoted
-    verdict: str  # "yes", "no", "" for neither
-
-
 def main() -> None:
     """Ask, fit and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -78,12 +71,13 @@ def main() -> None:
         return
     verdicts: list[_Case] = []
     cells: list[tuple[bool, _Case]] = []
-    pairs = [*_documents(options.data), *_plain()]
+    plain = (one for one in judged("fit") if one.origin == "plain")
+    pairs = [*_documents(options.data), *plain]
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
         pairs += filter(None, map(_everyday, asked))
         cells += _cells(memory, asked)
         while pairs:
-            verdicts.append(_judged(memory, pairs.pop()))
+            verdicts.append(_case_of(memory, pairs.pop()))
     _report("verdicts", verdicts)
     # Words find no cell whose header is not meant, attention few of a row that is named.
     for name, words, without in (("words", True, "meant"), ("attention", False, "first")):
@@ -93,39 +87,32 @@ def main() -> None:
         _report(f"cells by {name}", cases)
 
 
-def _documents(data: Path) -> Iterator[_Pair]:
+def _documents(data: Path) -> Iterator[Pair]:
     for name, asked in collections(data).items():
         for one in asked if part_of_collection(name) != "train" else ():
             if one["type"] == "yesno" and asks_whether(one["question"]):
                 title, text = Path(one["source"]).stem, "\n".join(one.get("best") or quotes(one))
-                yield _Pair(one["question"], title, text, one["answers"][0])
+                yield Pair(one["question"], title, text, one["answers"][0])
 
 
-def _plain() -> Iterator[_Pair]:
-    for one in lines(FOLDER / "verdicts.jsonl.gz"):
-        if one["part"] == "fit" and one.get("plain"):
-            [passage] = one["passages"]
-            yield _Pair(one["question"], **passage, verdict="".join(one["answers"]))
-
-
-def _everyday(one: dict[str, Any]) -> _Pair | None:
+def _everyday(one: dict[str, Any]) -> Pair | None:
     """The pair of a question with its quotation, or the one that tempts to answer."""
     sources = {piece["source"] for piece in one["evidence"]}
     judges = one["type"] in ("yesno", "unanswerable") and asks_whether(one["question"])
     if not judges or len(sources) != 1:
         return None
     text = "\n".join(piece["quote"] for piece in one["evidence"])
-    return _Pair(one["question"], Path(sources.pop()).stem, text, "".join(one["answers"]))
+    verdict: Verdict = one["answers"][0] if one["answers"] else "open"
+    return Pair(one["question"], Path(sources.pop()).stem, text, verdict)
 
 
-def _judged(memory: Engine, pair: _Pair) -> _Case:
-    question, title, quoted, verdict = pair
+def _case_of(memory: Engine, pair: Pair) -> _Case:
     reader = memory.reader.load_verdicts()
     if reader is None:
         raise SystemExit("the memory has no reader")
-    reading = reader.read(question, [Passage(title, quoted)])
-    word, signals = verdict_signals(question, quoted, title, "", reading)
-    return _Case(signals, word == verdict)
+    reading = reader.read(pair.question, [Passage(pair.title, pair.text)])
+    word, signals = verdict_signals(pair.question, pair.text, pair.title, "", reading)
+    return _Case(signals, word == pair.verdict)
 
 
 def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, _Case]]:
@@ -142,13 +129,13 @@ def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bo
             seen.append(cell.text)
             return cell_signals(question, rows, row, cell, read, judge)
 
-        def judged(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
+        def sure(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
             seen.append((by_words, signals))
             return 1.0
 
         with (
             patch.object(tables, "cell_signals", signals_of),
-            patch.object(tables, "probability_of_cell", judged),
+            patch.object(tables, "probability_of_cell", sure),
         ):
             memory.answerer.predict(one["question"])
         if seen:

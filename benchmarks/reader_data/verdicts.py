@@ -132,7 +132,7 @@ def _alike(one: str, other: str) -> bool:
     )
 
 
-def judged(part: Literal["train", "held_out"]) -> Iterator[Pair]:
+def judged(part: Literal["train", "fit", "held_out"]) -> Iterator[Pair]:
     """Pairs of which it is known what the text says."""
     for one in lines(FOLDER / "verdicts.jsonl.gz"):
         if one["part"] == part:

@@ -49,7 +49,7 @@ class Cell(NamedTuple):
 
     @property
     def named(self) -> frozenset[str]:
-        """Stems of its header; one that is "Sat" is no form of "sit"."""
+        """Stems of its header; "Sat" there is Saturday, not a form of "sit"."""
         return stems(_IN_FULL.get(self.header.casefold(), self.header))
 
     @property

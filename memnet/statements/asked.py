@@ -108,7 +108,7 @@ _FULL_NAME = re.compile(r"\b[^\W\d_a-z][\w-]{1,30}(?: [^\W\d_a-z][\w-]{1,30}){1,
 _TITLES = frozenset(
     "Mr Mrs Ms Miss Dr Prof Professor Sir Aunt Uncle Granny Grandma Grandpa".split()
 )
-# The first word of a question, which is no name for its capital
+# The first word of a question has a capital without being a name.
 _ASKS = re.compile(
     r"\W{0,9}(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|must|may|"
     r"who|whose|what|which|where|when|why|how|and|so)\b(?:['’]s)?",
@@ -495,8 +495,9 @@ def _time_said(asked: re.Match[str], one: Told) -> tuple[int, int] | None:
         return (0, 0) if words <= stems_of(one.text) and not DENIED.search(one.text) else None
     if len(times) != 1 or one.certainty == "maybe" or DENIED.search(one.text):
         return None
-    [place], hours, end = times, hours_in(one.text), times[0].end
-    if hours:  # "on 2 May at 9:30"
+    [place] = times
+    end = place.end
+    if hours := hours_in(one.text):  # "on 2 May at 9:30"
         [(start, end), *others] = hours
         if others or one.text[place.end : start].strip(" ,"):
             return None

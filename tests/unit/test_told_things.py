@@ -188,6 +188,12 @@ def test_what_may_correct_a_time_is_left_to_the_network() -> None:
     assert _decided("When is the race?", [_RACE, "No, on Tuesday."], other).pieces == (other,)
 
 
+def _read_of(question: str, texts: list[str]) -> list[int]:
+    """Which of some statements are read for a question."""
+    told = [_told(text) for text in texts]
+    return [told.index(one) for one in without_others(question, told, _NOW, _unlike)]
+
+
 @pytest.mark.parametrize(
     ("question", "read"),
     [
@@ -200,8 +206,7 @@ def test_what_may_correct_a_time_is_left_to_the_network() -> None:
 )
 def test_what_is_about_another_thing_is_not_read(question: str, read: list[int]) -> None:
     texts = ["Ticket 8 is paid.", "Ticket 9 is red.", "My lucky number is 4.", "Ann is tall."]
-    told = [_told(text) for text in texts]
-    assert without_others(question, told, _NOW, _unlike) == [told[index] for index in read]
+    assert _read_of(question, texts) == read
 
 
 @pytest.mark.parametrize(
@@ -225,9 +230,7 @@ def test_namesakes_are_not_read_about_whoever_is_told_of(question: str, read: li
         "Tomas Rye is Ann Rye's brother.",
         "Thomas Fell mends clocks.",
     ]
-    told = [_told(text) for text in texts]
-    kept = without_others(question, told, _NOW, _unlike)
-    assert [told.index(one) for one in kept] == read
+    assert _read_of(question, texts) == read
 
 
 @pytest.mark.parametrize(
@@ -248,10 +251,8 @@ def test_what_is_told_of_another_thing_or_time_is_not_read(question: str, read: 
         "On Sundays the pool opens at 10.",
         "The pool opens on Mondays at 7.",
     ]
-    told = [_told(text) for text in texts]
-    kept = without_others(question, told, _NOW, _unlike)
-    asked = told[:2] if "price" in question else told[2:]
-    assert [one for one in kept if one in asked] == [told[index] for index in read]
+    asked = range(2) if "price" in question else range(2, 4)
+    assert [index for index in _read_of(question, texts) if index in asked] == read
 
 
 @pytest.mark.parametrize(
