@@ -21,6 +21,7 @@ that it does not forget that while it learns from new pairs (Li & Hoiem 2018).
 import argparse
 import math
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, takewhile
@@ -51,6 +52,7 @@ _MAX_TOKENS, _MOST = 384, 900  # Tokens of a pair; characters of its text
 _RANK, _FIRST_LAYER = 32, 4  # Of the additions
 _TEACHER_RATE, _STUDENT_RATE, _DECAY = 4e-4, 2e-4, 0.99
 _TEACHER_TOKENS, _STUDENT_TOKENS = 3_072, 4_096  # Of a batch
+_STEP = 16  # Padded lengths are multiples of it
 _KEPT = 0.2  # Share of the weights that the student begins with, in those that it ends with
 _MADE_WEIGHT = 0.5  # Of a pair that was made by rules: some are not English, or not so
 # The kinds of ``KINDS`` that are right; none where it is not known.
@@ -288,20 +290,29 @@ def _drawn(pairs: Sequence[_Packed], times: Mapping[str, float]) -> list[int]:
 
 
 def _batches(pairs: Sequence[_Packed], numbers: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Batches of about one length, at most so many tokens with padding, of 12,000 at a time."""
+    """Batches of one padded length, at most so many tokens with padding, of 12,000 at a time."""
     for start in range(0, len(numbers), 12_000):
-        batches: list[list[int]] = [[]]
-        for number in sorted(numbers[start : start + 12_000], key=lambda n: len(pairs[n].ids)):
-            if len(pairs[number].ids) * (len(batches[-1]) + 1) > tokens:
-                batches.append([])
-            batches[-1].append(number)
+        by_length = defaultdict(list)
+        for number in numbers[start : start + 12_000]:
+            by_length[_length(pairs[number])].append(number)
+        batches = [
+            own[first : first + tokens // length]
+            for length, own in by_length.items()
+            for first in range(0, len(own), tokens // length)
+        ]
         random.shuffle(batches)
-        yield from filter(None, batches)
+        yield from batches
+
+
+def _length(pair: _Packed) -> int:
+    """Tokens with padding: a few lengths, as products of a new shape are prepared anew (slow)."""
+    return -len(pair.ids) // _STEP * -_STEP
 
 
 def _padded(batch: Sequence[_Packed]) -> tuple[Tensor, Tensor, Tensor]:
     """Token ids and segments [B, T] int64, and a mask [B, T] bool, False for padding."""
     ids = nn.utils.rnn.pad_sequence([torch.tensor(one.ids) for one in batch], batch_first=True)
+    ids = nn.functional.pad(ids, (0, max(map(_length, batch)) - ids.shape[1]))
     places = torch.arange(ids.shape[1])
     mask = places < torch.tensor([[len(one.ids)] for one in batch])
     second = (places >= torch.tensor([[one.second] for one in batch])) & mask
