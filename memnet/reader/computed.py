@@ -12,8 +12,9 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from memnet.reader.answers import asks_whether
-from memnet.reader.rows import TIMES, Cell, Row, Table, stem, stems
-from memnet.reader.values import HOW_MANY, LIMIT_UNIT, unit_of, value_of, with_unit
+from memnet.reader.cells import HEADERS, doer
+from memnet.reader.rows import TIMES, Cell, Row, Table, look_alikes, stem, stems, unit_in
+from memnet.reader.values import HOW_MANY, LIMIT_UNIT, ticks_of, unit_of, value_of, with_unit
 from memnet.text.english import NUMBER_WORDS, listed, query_terms, word_lists
 from memnet.text.names import has_digit
 
@@ -55,7 +56,9 @@ _PAID = re.compile(
 )
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _HOW = re.compile(r"(?:how|when)\b", re.IGNORECASE)
-_THE_VALUE = re.compile(r"(?:what(?: is| was|['’]s)|how|when)\b", re.IGNORECASE)
+_THE_VALUE = re.compile(r"(?:what(?: is| was| do(?:es)?| did|['’]s)|how|when)\b", re.IGNORECASE)
+_DOES = re.compile(r"(?:what|how much) (?:does|do|did)\b|when\b", re.IGNORECASE)  # "cost?"
+_WHO_DOES = re.compile(r"who(?! (?:is|was|are|were)\b|['’]s\b)", re.IGNORECASE)
 # What is not computed: denials, the second highest, the three highest, what lies between two.
 _NOT_COMPUTED = re.compile(
     r"(?:n['’]t|\b(?:not|never|without|except|second|third|\d(?:nd|rd|th)|top|between \d{1,9}"
@@ -91,7 +94,9 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _MOST_OF = re.compile(r"\bthe (?:most|fewest|least) of\b", re.IGNORECASE)  # "do we have"
-_KIND = re.compile(r"(?:which|what) (\w+)", re.IGNORECASE)
+_KIND = re.compile(  # "Which is the cheapest ferry?"
+    r"(?:which|what)(?: (?:is|was) the (?:most \w{2,20}|\w{2,20}st))? (\w{1,40})", re.IGNORECASE
+)
 # Headers of what rows are called
 _TITLED = frozenset(map(stem, ("name", "title", "description", "designation")))
 _WORTH = stems("value worth amount money")  # What is in a column of prices
@@ -101,6 +106,8 @@ _NEGATING = frozenset("not never yet been".split())
 _NUMBERED = frozenset(map(stem, "name no nr number id code".split()))  # They do not say of what
 _ROWS = frozenset(map(stem, "row entry item record line".split()))
 _PREPOSITIONS = frozenset("in on at during for of from with by per since until near".split())
+_WITH = _PREPOSITIONS.union(("that", "which", "has", "have", "had"))
+_PERIODS = frozenset("annual yearly quarterly monthly weekly daily hourly".split())
 _BETWEEN = frozenset("the a an all any this that its our their".split())
 # Words that say nothing of which rows or column are meant.
 _FILLING = stems(" ".join(listed("filling")))
@@ -108,8 +115,6 @@ _OF_SUMS = stems(" ".join(listed("filling of sums")))
 _MIN_EXPLAINED = 0.6  # Share of a question's words
 _MOST_NAMED, _MOST_TIED = 20, 3  # Rows that are named; those of a tie
 _VERDICTS = frozenset(("yes", "no"))  # "Who has no room?" names no cell
-_YES = frozenset("yes y x true ✓ ✔ ja".split())
-_NO = frozenset(["", *"no n - – false ✗ ✘ nein".split()])
 _OF_FILLING = 0.02  # What a word counts less that says nothing, and no header
 _COMPOUND = 4  # Letters of a part of a compound
 # Words that ask for more (1) or less (-1) of something.
@@ -247,6 +252,13 @@ class _Asked:
             elif base := _base(word):
                 yield _Degree(frozenset((number,)), 1, *base)
 
+    def naming(self, header: str) -> frozenset[int]:
+        """The tokens that say a header, also in other words: "own" of "Owner"."""
+        said = (
+            {one.stem, doer(one.stem), *stems(HEADERS.get(one.word, ""))} for one in self.tokens
+        )
+        return frozenset(n for n, words in enumerate(said) if words & stems(header))
+
     def saying(self, words: Collection[str]) -> frozenset[int]:
         """The tokens with one of some stems."""
         return frozenset(n for n, token in enumerate(self.tokens) if token.stem in words)
@@ -275,7 +287,7 @@ class _Computation:
         self._cells = set[tuple[str, str]]()  # That the question names
         self._empty = 0  # Cells that say neither yes nor no
         self._kinds = dict[str, tuple[str, str]]()  # And units, by header
-        counts = HOW_MANY.search(asked.question) is not None
+        counts = re.search(r"\bhow many\b", asked.question, re.IGNORECASE) is not None
         # A price is none of "how many tickets", whatever its header says.
         self._prices = [one for one in table.measured if counts and self._sign("expensive", one)]
 
@@ -284,6 +296,10 @@ class _Computation:
         asked = self.asked
         if asked.limit is None and asked.degree is None and asked.fold:
             return self._folded()
+        if asked.counted and any(
+            asked.counted in stems(unit_in(one.values())) for one in self.table.rows
+        ):
+            return None  # "How many tubes of grease are there?" is said in the row of grease.
         if (asked.counted or asked.who) and not (asked.degree and asked.degree.superlative):
             selected = self._selected() or _Computation(asked, self.table)._folded()
             if selected or not asked.lists:  # "Which costs more, ...?"
@@ -389,7 +405,11 @@ class _Computation:
         asked, table = self.asked, self.table
         free = set(range(len(asked.tokens))) - asked.degrees - asked.limited
         said = {asked.tokens[n].stem for n in free.intersection(asked.content)} - _VERDICTS
-        cells = {row: table.rows[row][header].value for row in self._with(header)}
+        above = " ".join((*table.headers, *(one.title for one in table.lines[:1])))
+        texts = ((row, table.rows[row][header]) for row in self._with(header))
+        cells = {
+            n: one.value for n, one in texts if not look_alikes(asked.question, one.text, above)
+        }
         counts = Counter(chain.from_iterable(cells.values()))
         known = frozenset[str]().union(*map(stems, table.headers), table.titles)
         found = [frozenset[int]()] * len(table.rows)
@@ -469,9 +489,18 @@ class _Computation:
         if header == self.table.key and ((kind and not of_key) or coded):
             # "Which book has the most pages?" where the months stand first, or numbers
             header = next((one for one in self._titles() if one != column.header), header)
-        value = degree.superlative and max(degree.tokens) + 1 in column.tokens
-        if value and _THE_VALUE.match(asked.question):
-            return column.header  # "What is the highest price?"
+        # "What is the highest price?", "What is the price of the cheapest?", "What does it cost?"
+        content = [n for n in asked.content if n > 1 and n not in degree.tokens] or [0]
+        value = {content[0], content[-1] if _DOES.match(asked.question) else 0} & column.tokens
+        after = max(degree.tokens) + 1 in column.tokens  # Not the price of the largest
+        before = {one.word for one in asked.tokens[: min(degree.tokens)]}
+        own = after and before.isdisjoint(_WITH)  # "The club's highest fee"
+        if (value or own) and degree.superlative and _THE_VALUE.match(asked.question):
+            return column.header if after or self._sign(degree.adjective, column.header) else None
+        if _WHO_DOES.match(asked.question) and asked.saying(stems(header)):
+            others = (one for one in self.table.headers if one not in self.table.measured)
+            # "Who caught the heaviest fish?" is asked of no fish.
+            return next(filter(_OF_PEOPLE.search, (header, *others)), None)
         return None if _HOW.match(asked.question) else header
 
     def _titles(self) -> Iterator[str]:
@@ -489,6 +518,7 @@ class _Computation:
         period = {
             n for n, one in names.items() if one.stem in TIMES[0] or _YEAR.fullmatch(one.word)
         }
+        period -= {n - 1 for n, one in names.items() if one.word.isalpha()}  # "Jan" of "Jan Roth"
         if any(asked.tokens[n - 1].word in _FROM_OR_TO for n in period if n):
             period = set()
         said = {names[n].stem for n in period}
@@ -498,7 +528,7 @@ class _Computation:
                 rows = [row for row in days if said <= table.rows[row][header].value]
                 self._used |= period
                 continue
-            titled = asked.saying(stems(header))
+            titled = asked.naming(header)
             full = {
                 row: own
                 for row, own in self._mentioned(header).items()
@@ -623,7 +653,7 @@ class _Computation:
         return any(
             text in self.table.texts[other].values()
             for header, text in self._cells
-            if not has_digit(text) and text.casefold() not in _YES | _NO
+            if not has_digit(text) and ticks_of([text]).get(text) is None
             for other in self.table.headers
             if other != header
         )
@@ -659,18 +689,23 @@ class _Computation:
     def _ticked(self, rows: list[int]) -> list[int]:
         """Those of some rows with a yes in the columns of yes and no that the question names."""
         for header, texts in self.table.texts.items():
-            said = {row: text.casefold() for row, text in texts.items()}
             named = self.asked.saying(stems(header)) - self._used
             if not named:
                 continue
             denied = self._is_denied(named)
+            ticks = ticks_of(texts.values())
+            said = {row: ticks[text] for row, text in texts.items() if text in ticks}
             values = {*said.values()}
-            if _YES & values and values <= _YES | _NO:
-                wanted = (_NO & values or _NO) if denied else _YES  # Beside "no", "" is not given
-                self._empty += sum(row not in said for row in rows) if wanted & values else 0
-                rows = [row for row in rows if said.get(row, "") in wanted]
-            elif denied and len(said) < len(self.table.rows):
-                rows = [row for row in rows if row not in said]  # "Returned on" of what was not
+            if True in values and None not in values:
+                empty = None if False in values else False  # Beside "no", "" is not given
+                wanted = not denied
+                unknown = texts.keys() - said.keys()
+                lacks = [row for row in rows if row not in said]
+                self._empty += len(lacks if wanted in values else unknown.intersection(lacks))
+                said |= dict.fromkeys(unknown)
+                rows = [row for row in rows if said.get(row, empty) == wanted]
+            elif denied and len(texts) < len(self.table.rows):
+                rows = [row for row in rows if row not in texts]  # "Returned on" of what was not
             else:
                 continue
             self._used |= named
@@ -700,8 +735,6 @@ class _Computation:
             or _SEVERAL.search(self.asked.question)
         ):
             return None
-        if len(table.counted) < len(table.rows):
-            return None  # a row says its sum
         self._sums = True
         if column is None and self.asked.counted:  # "How many croissants were ordered in all?"
             cells = (cell for row in table.rows for cell in row.values())
@@ -721,6 +754,8 @@ class _Computation:
         header = column.header
         self._used |= column.tokens
         rows = self._filtered({header})
+        if len(rows) == len(table.counted) < len(table.rows) and not self.asked.mean:
+            return None  # a row says its sum
         found = list((table.values(header, rows) or {}).items())
         of_one = len(rows) < len(table.counted) and not self.asked.mean
         least = 1 if fold is not None and (own or of_one) else 2
@@ -787,6 +822,11 @@ class _Computation:
             return None
         for number in unknown:
             before = ["", *(one.word for one in asked.tokens[max(0, number - 2) : number])]
+            # "The cheapest vegetarian dish", "the total value of the stock"
+            within = number - 1 in asked.degrees and number + 1 in asked.content
+            of_sum = before[-1] in ("total", "average", "mean")
+            if within or (of_sum and asked.tokens[number].word not in _PERIODS):
+                return None
             if before[-1] in _BETWEEN:
                 before.pop()
             names_column = before[-1] in ("which", "what", "many") and table.key

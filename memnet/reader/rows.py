@@ -5,14 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, groupby
+from itertools import chain, groupby, product, takewhile
 from operator import lt
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.values import Value, decimal_point, value_of, values_of
 from memnet.text.dates import MONTH_NAMES
-from memnet.text.english import IRREGULAR_VERBS, query_terms, uninflected
+from memnet.text.english import IRREGULAR_VERBS, is_foreign, query_terms, uninflected
 from memnet.text.names import STEM_LETTERS, has_digit
 from memnet.text.relative import WEEKDAYS
 
@@ -34,6 +34,25 @@ _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _MOST_TURNED = 50  # Rows of a table whose columns are taken for its rows
 _IN_FULL = {name[:3].lower(): name.lower() for name in (*WEEKDAYS, *MONTH_NAMES)}
+# No form of "sit", no "Sat nav" or "SAT score"; "Sat and Sun" are days
+SATURDAY = re.compile(
+    r"\bS(?:at|AT)\b(?! (?!(?:and|or|to|till|until|through|in|at|from|only|is|the|mornings?|"
+    r"afternoons?|evenings?|nights?)\b)[a-z])|^sat$"
+)
+# "Mon-Fri", "April to June", and what ranges of days are called
+_TIME = "|".join(dict.fromkeys((*_IN_FULL, *_IN_FULL.values(), "thur", "sept")))
+_RANGE = re.compile(rf"\b({_TIME})s?\.?(?: ?[-–—] ?| (?:to|until|till|through) )({_TIME})s?\b")
+_BETWEEN = {  # "Friday to Monday" goes over the end
+    (one[:3].lower(), two[:3].lower()): (*names, *names)[n : n + (m - n) % len(names) + 1]
+    for names in (MONTH_NAMES, WEEKDAYS)
+    for (n, one), (m, two) in product(enumerate(names), repeat=2)
+}
+_CALLED = {"daily": "mon-sun", "every day": "mon-sun", "weekday": "mon-fri", "weekend": "sat-sun"}
+_EXCEPT = re.compile(r"\b(?:except|excluding|but|apart from|not|closed)\b", re.IGNORECASE)
+# Endings of "Mexican" and "Mexico", by which names differ that are of one place
+_OF_PLACE, _PLACE = re.compile(r"[ie]?an|u?ese|ish|ic"), re.compile(r"i?[aeoy]|um|us|on|al|")
+_LONG = re.compile(rf"(?<=\W)\w{{{STEM_LETTERS + 1},40}}")  # A word, but the first one
+_OF_UNITS = frozenset(("unit", "units", "uom", "einheit"))
 # Share of the headers of a row that those of a table have if it is one of its rows: in a sheet
 # empty cells have none.
 _OF_TABLE = 0.5
@@ -49,13 +68,24 @@ class Cell(NamedTuple):
 
     @property
     def named(self) -> frozenset[str]:
-        """Stems of its header; "Sat" there is Saturday, not a form of "sit"."""
-        return stems(_IN_FULL.get(self.header.casefold(), self.header))
+        """Stems of its header."""
+        return stems(self.header)
 
     @property
     def value(self) -> frozenset[str]:
         """Stems of its text."""
         return stems(self.text)
+
+    @property
+    def times(self) -> frozenset[str]:
+        """Stems of a text of days or months alone, each one in its ranges; empty without any."""
+        return _times_of(self.text)
+
+
+def unit_in(cells: Iterable[Cell]) -> str:
+    """What the numbers of a row are of, by its column "Unit"; empty without one."""
+    units = (one.text for one in cells if one.header.casefold() in _OF_UNITS)
+    return next((one for one in units if not has_digit(one)), "")
 
 
 class Row(NamedTuple):
@@ -125,8 +155,9 @@ class Table:
     @cached_property
     def counted(self) -> list[int]:
         """The rows but for those that sum others up."""
-        named = enumerate(row.get(self.key) for row in self.rows)
-        return [number for number, key in named if key is None or not key.value <= _OVERALL]
+        keys = ((row, key.casefold()) for row, key in self.texts[self.key].items())
+        sums = {row for row, key in keys if stems(key.removeprefix("grand ")) <= _OVERALL}
+        return [row for row in range(len(self.rows)) if row not in sums]
 
     @cached_property
     def measured(self) -> list[str]:
@@ -415,7 +446,8 @@ def refers_to(question: str, name: str, header: str) -> tuple[int, int] | None:
 @lru_cache(10_000)  # One column of a large table says few things
 def stems(text: str) -> frozenset[str]:
     """What the words of a text begin with; of 2024-07-03 also the name of its month."""
-    found = {stem(part) for word in query_terms(text) for part in word.split("_") if part}
+    words = query_terms(SATURDAY.sub("Saturday", text))
+    found = {stem(part) for word in words for part in word.split("_") if part}
     for month, day in _DATE.findall(text):
         if 1 <= int(month) <= 12:
             found |= {stem(MONTH_NAMES[int(month) - 1].lower()), str(int(day))}
@@ -431,3 +463,56 @@ def stem(word: str) -> str:
 TIMES = tuple(  # Stems of the names of months, and of days
     frozenset(stem(name.lower()) for name in names) for names in (MONTH_NAMES, WEEKDAYS)
 )
+
+
+ANY_TIME = frozenset[str]().union(*TIMES)
+_OF_RANGES = ANY_TIME | stems("daily every day weekday weekend until till through except excluding")
+_OF_RANGES |= stems("but apart from not closed and to")
+
+
+def look_alikes(question: str, text: str, beside: str = "") -> frozenset[str]:
+    """Stems of names in a question of which a text has others, but not them: "Austria".
+
+    They may also stand ``beside`` it.
+    """
+    found = set[str]()
+    for name in _long_names(question):
+        same, more = (
+            [one for one in _LONG.findall(f" {each}") if one.startswith(name[:STEM_LETTERS])]
+            for each in (text, beside)
+        )
+        if same and not any(_agree(name, one) for one in same + more):
+            found.add(stem(name.lower()))
+    return frozenset(found)
+
+
+@lru_cache(100)
+def _long_names(question: str) -> tuple[str, ...]:
+    """What is written like names in a question; none where nouns have capitals, too."""
+    found = tuple(filter(str.istitle, _LONG.findall(question)))
+    return () if found and is_foreign(question) else found
+
+
+def _agree(one: str, two: str) -> bool:
+    """Whether two words are one, that goes on or has the ending of what is of a place."""
+    pair = uninflected(one.lower()), uninflected(two.lower())
+    shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(*pair, strict=False)))
+    rest = [word[shared:] for word in pair]
+    return "" in rest or any(
+        _OF_PLACE.fullmatch(a) and _PLACE.fullmatch(b) for a, b in (rest, rest[::-1])
+    )
+
+
+@lru_cache(10_000)
+def _times_of(text: str) -> frozenset[str]:
+    said, *without = _EXCEPT.split(text.lower()) if stems(text) <= _OF_RANGES else ("",)
+    days = _days_in(said)
+    return days - _days_in(", ".join(without)) if days - stems(said) else frozenset()
+
+
+def _days_in(text: str) -> frozenset[str]:
+    """Stems of the days or months that a text says, with those in its ranges."""
+    called = (days for name, days in _CALLED.items() if name in text)
+    ranges = _RANGE.findall(", ".join((text, *called)))
+    times = chain.from_iterable(_BETWEEN.get((one[:3], two[:3]), ()) for one, two in ranges)
+    return (ANY_TIME & set(map(stem, re.findall(r"[a-z]{3,9}", text)))) | stems(" ".join(times))

@@ -16,10 +16,12 @@ from memnet.attention.arrays import probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.cells import (
     CELL_CONFIDENCE,
+    HEADERS,
     Asked,
     RowRead,
     attended_cell,
     cell_signals,
+    doer,
     probability_of_cell,
     read_row,
 )
@@ -29,21 +31,24 @@ from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import whole_row
 from memnet.reader.rows import (
+    SATURDAY,
     TIMES,
     Cell,
     Row,
     Table,
     by_source,
     forms_of,
+    look_alikes,
     rows_of,
     stem,
     stems,
     tables_of,
     titles_of,
     under_headings,
+    unit_in,
 )
 from memnet.reader.spans import Reader
-from memnet.reader.values import HOW_MANY, unit_of, value_of, with_unit
+from memnet.reader.values import HOW_MANY, UNIT_NAMES, ticks_of, unit_of, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.english import ASKS_WHO, is_foreign, query_terms
 from memnet.text.names import has_digit, is_code
@@ -64,25 +69,17 @@ _MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
 _WORD = re.compile(r"[^\W_]+")
 _MEASURED = re.compile(r"\b(?:how (?!many|much)(\w+)|(weighs?|temperature))\b", re.IGNORECASE)
+_TAKES = re.compile(r"\bhow long\b.{1,80}\b(?:takes?|took|lasts?|lasted)\b", re.IGNORECASE)
 _PRICED = re.compile(
-    r"\b(?:how much (?:is|are|was|were)|costs?|kostet|kosten|pays?|paid|worth)\b", re.IGNORECASE
+    r"\b(?:how much (?:is|are|was|were)(?! (?:there|left|in stock)\b)|costs?|kostet|kosten|pays?|"
+    r"paid|worth)\b",
+    re.IGNORECASE,
 )
 _WHERE = re.compile(r"\b(?:where|wo)\b", re.IGNORECASE)
 _WHEN = re.compile(
     r"\b(?:when|what time|(?:what|which) (?:day|date)) (?:is|are|was|were)\b", re.IGNORECASE
 )
 _KIND = re.compile(r"\b(?:which|what) (\w+)", re.IGNORECASE)  # "Which shed is it in?" of "shed 2"
-# What the header of a column says where a question says it with another word.
-_HEADERS = {
-    **dict.fromkeys(("made", "make", "makes"), "maker manufacturer"),
-    **dict.fromkeys(("leave", "leaves", "fährt", "fahren"), "departure abfahrt"),
-    **dict.fromkeys(("telephone", "phone", "tel", "ring", "reach"), "phone telephone tel mobile"),
-    **dict.fromkeys(
-        ("job", "role", "position", "profession"), "role job position function occupation"
-    ),
-    **dict.fromkeys(("born", "birthday", "bday"), "birthday birth born"),
-    **dict.fromkeys(("expire", "expires", "expiry"), "expiry expires valid until"),
-}
 _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
@@ -156,11 +153,13 @@ def read_cells(
         reader: by which a cell is judged; None: by the words of the question alone.
         judge: the network for verdicts, which is asked beside it.
     """
+    question = SATURDAY.sub("Saturday", question)
     asked = _asked(question, terms)
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
     rows = [
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
+    rows = [one for one in rows if not _is_of_another(question, one)]
     rows = under_headings(asked.own, rows)
     whether = asks_whether(question) and not _TELLS.search(question)
     found, denies = None, _DENIES.search(question) is not None
@@ -200,6 +199,12 @@ def read_cells(
     return answer
 
 
+def _is_of_another(question: str, row: Row) -> bool:
+    """Whether a question says a name like one of a row that neither it nor its headers have."""
+    above = " ".join((row.title, *(one.header for one in row.cells)))
+    return bool(look_alikes(question, " ".join(one.text for one in row.cells), above))
+
+
 def _is_text(cell: Cell) -> bool:
     """Whether a cell is no answer, but a text in which one may stand."""
     return cell.end - cell.start > _MAX_CELL
@@ -232,6 +237,9 @@ def _cell_shown(
         whole = whole_row(found.row)
         quotes = (*(one for one in quotes if not one.overlaps(whole)), whole)
     short = with_unit(found.cell.header, candidate.text)[1]
+    counts = found.cell.named & _COUNTS and not found.cell.named & _NO_COUNTS
+    if counts and _NUMBER.fullmatch(short):
+        short = f"{short} {unit_in(found.row.cells[1:])}".rstrip()
     return Prediction((candidate,), (item,), "table", confidence, quotes=quotes, short=short)
 
 
@@ -264,19 +272,30 @@ def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
     found: list[tuple[bool, bool, str, Row, Cell]] = []
     named = [(row, own) for row in rows if (own := [one for one in row.cells if asked.names(one)])]
     states = {
-        (row.item.slot.source, one.header, one.value) for row, cells in named for one in cells
+        (row.item.slot.source, one.header, (one.times or one.value) & asked.own)
+        for row, cells in named
+        for one in cells
     }
+    keyed = any(row.cells[0] in cells for row, cells in named)
     for (row, cells), (source, header, value) in product(named, states):
         held = next((cell for cell in row.cells if cell.header == header), None)
         by = [cell for cell in cells if cell is not held]
         if held is None or not by or row.item.slot.source != source:
             continue
-        same = held.value == value
-        known = value.union(stems(header or "-"), *(cell.named | cell.value for cell in by))
+        says = held.times or held.value
+        same = held in cells and says & asked.own == value
+        whole = not held.times and _SOME.search(held.text)  # "All but Cleat" is no list.
+        same |= not whole and any(stems(one) == value for one in _ITEMS.split(held.text))
+        words = (cell.named | cell.value | cell.times for cell in by)
+        known = value.union(stems(header or "-"), *words)
         known |= stems(row.item.slot.title) | _ASKING | classes
-        if asked.own <= known and (same or held.value.isdisjoint(value)):
+        # A boat that seats twelve seats eight; where the blue bus stops, the red one may stop, too.
+        equal = _IS.match(asked.question) or not _FEW.fullmatch(held.text)
+        denies = equal and (by[0] is row.cells[0] or not keyed) and says.isdisjoint(value)
+        denies = denies and not whole
+        if asked.own <= known and (same or denies):
             found.append((same, by[0] is row.cells[0], by[0].text, row, held))
-    ticked = list(_ticked(asked, named))
+    ticked = list(_ticked(asked, named, rows))
     if len({same for same, *_ in ticked}) == 1:
         found += ticked
     if not found or _OPEN.search(asked.question):
@@ -287,20 +306,27 @@ def _verdict(asked: Asked, rows: Sequence[Row]) -> Computed | None:
 
 
 def _ticked(
-    asked: Asked, named: Sequence[tuple[Row, list[Cell]]]
+    asked: Asked, named: Sequence[tuple[Row, list[Cell]]], rows: Sequence[Row]
 ) -> Iterator[tuple[bool, bool, str, Row, Cell]]:
     """What a column of yes and no says of the rows that are named: "Has Ann paid?"."""
     for row, cells in named:
         known = stems(row.title).union(*(one.named | one.value for one in cells))
         for cell in row.cells:
-            header, said = stems(cell.header or "-"), cell.text.casefold()
+            header = stems(cell.header or "-")
             of_row = bool(header & asked.own) or (len(row.cells) == 2 and header <= _OF_ANY)
             # "Allowed" says nothing of what is needed.
             asks = (_ALLOWED if header & _ALLOWED else _NEEDED | _ALLOWED) | _USED
             asks = _NEEDED | _USED if header & _NEEDED else asks
             about = of_row and asked.own <= known | header | _ASKING | asks
-            if said in ("yes", "no") and about:
-                yield said == "yes", True, cells[0].text, row, cell
+            texts = (
+                one.text
+                for each in rows
+                if each.item.slot.source == row.item.slot.source
+                for one in each.cells
+                if one.header == cell.header
+            )
+            if about and (said := ticks_of(texts).get(cell.text)) is not None:
+                yield said, True, cells[0].text, row, cell
 
 
 def _computed(
@@ -599,6 +625,10 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     cells = [cell for row in table.rows for cell in row.values()]
     rows = [row.said | table.titles for row in table.lines]
     held = table.titles.union(*map(stems, table.headers), *rows)
+    held = held.union(*(cell.times for cell in cells))
+    above = " ".join((*table.headers, *(one.title for one in table.lines[:1])))
+    alike = look_alikes(asked.question, " ".join(cell.text for cell in cells), above)
+    held, known = held - alike, known - alike
     shapes = frozenset(map(shape_of, filter(has_digit, held)))
     named = any(
         asked.names(cell)
@@ -630,7 +660,9 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
         named_so = before.istitle() and word.istitle() and pair <= asked.own - _ASKING
         if named_so and not alone and pair & held and not any(pair <= row for row in rows):
             return True  # "Ann Lee" where others are called Ann, or Lee
-        if {own, unit_of(word)} & (held | _ASKING) or own not in asked.order:
+        unit = unit_of(word)
+        of_amounts = own in QUANTITIES or unit in UNIT_NAMES  # "How many pieces are left?"
+        if of_amounts or {own, unit} & (held | _ASKING) or own not in asked.order:
             continue
         for times in TIMES:
             if own in times and times & held:
@@ -664,31 +696,39 @@ def _asked(question: str, terms: Mapping[str, float]) -> Asked:
     words: list[str] = []
     meant: list[str] = []
     for word in query_terms(question):
-        words += stems(word)
-        meant += map(stem, _HEADERS.get(word, "").split())
+        words += stems(word) if word != "sat" else [stem(word)]  # "SAT score"
+        meant += map(stem, HEADERS.get(word, "").split())
     for found in _MEASURED.findall(question):
-        meant += map(stem, headers_of("".join(found).casefold()))
+        measure = "duration" if _TAKES.search(question) else "".join(found).casefold()
+        meant += map(stem, headers_of(measure))
     if _PRICED.search(question):
         meant += map(stem, [*headers_of("cost"), "amount", "sum", "value"])
+    elif HOW_MANY.search(question):
+        meant += map(stem, "quantity qty amount stock count pieces units".split())
     if _WHERE.search(question):
         meant += map(stem, "where place street room shelf hook locker shop store town city".split())
     if _WHEN.search(question):
-        meant += map(stem, "begins starts date day due".split())
+        meant += map(stem, "begins starts date day due time when".split())
     if _WHAT_TO_DO.search(question):
         meant += stems("do") | stems("action remedy solution")
     if ASKS_WHO.search(question):  # "Who holds it?" is asked of a column "Holder"
-        meant += [_doer(word) for word in words if word.isalpha()]
+        meant += [doer(word) for word in words if word.isalpha()]
         meant += ["name"]  # "Who owns it?" is asked of a column "Owner" beside the name of the dog
     order = {word: place for place, word in enumerate(dict.fromkeys([*words, *meant]))}
     own = frozenset(words)
     weights: dict[str, float] = {}
     for term, weight in terms.items():
-        for one in stems(term) & own:  # another is a guess at what is misspelled
+        for one in (stems(term) | {stem(term)}) & own:  # another is a guess at what is misspelled
             weights[one] = weights.get(one, 0.0) + weight
     codes = frozenset(filter(has_digit, own))
     kind = _KIND.search(question)
     of = stem(kind[1].casefold()) if kind else ""
-    return Asked(weights, order, own, own - _ASKING, codes, question, of)
+    content = own - _ASKING
+    counts = HOW_MANY.search(question)
+    counted = (counts["counted"] or "").casefold() if counts else ""
+    if unit_of(counted) in UNIT_NAMES:  # "How many metres of rope are there?"
+        content -= {stem(counted)}
+    return Asked(weights, order, own, content, codes, question, of)
 
 
 def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
@@ -736,7 +776,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     if tied and "name" not in cell.named:
         return None  # of which of two years? Of two names the first one is enough
     others = [other for other in row.cells if other is not cell]
-    values = frozenset().union(*(other.value for other in others))
+    values = frozenset[str]().union(*(other.value for other in others))
     # The name of a row may be what is asked: "How much is the tent?" of "Price | $80".
     meant = row.cells[0].value & asked.order.keys() - asked.own
     by_name = bool(meant) and row.cells[0].value <= asked.order.keys()
@@ -746,10 +786,12 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     ):
         return None
     with_header = sum(_is_said_of(asked.question, one) for one in named)  # "pier 11"
-    weight = asked.weight(values) + _MEANT * (len(meant) + with_header)
-    said = values | cell.named | titles | ({asked.kind} & cell.value)
+    # A row that says the day has the weight of that: "Sunday" before "daily".
+    times = frozenset[str]().union(*(one.times & asked.own for one in named))
+    weight = asked.weight(values) + _MEANT * (len(meant) + with_header + bool(times))
+    said = values | times | cell.named | titles | ({asked.kind} & cell.value)
     about = said.union(*(other.named for other in others))
-    about |= {one for one in asked.own if _doer(one) in about}  # "Who holds it?" of "Holder"
+    about |= {one for one in asked.own if doer(one) in about}  # "Who holds it?" of "Holder"
     needed = asked.weight(frozenset(asked.weights) - (_ASKING - about))
     covered = asked.weight(about) >= _MIN_COVERED * needed
     # "The price in 2024" is not that of a row which has another column for 2024.
@@ -769,11 +811,6 @@ def _modifiers(asked: Asked, row: Row) -> Iterator[str]:
         other = after in headers and one != after and before not in _WHICH
         if one in headers and (other or after in codes):
             yield one
-
-
-def _doer(verb: str) -> str:
-    """The stem of whoever does something: of "holder" for "hold"."""
-    return stem(f"{verb.removesuffix('e')}er")
 
 
 def _names(asked: Asked, cell: Cell) -> bool:
@@ -833,7 +870,7 @@ def _contradicts(asked: Asked, row: Row, best: Row, titles: frozenset[str]) -> b
     if [cell.named for cell in row.cells] != [cell.named for cell in best.cells]:
         return False
     said = titles | best.said
-    return any(asked.names(cell) and not cell.value <= said for cell in row.cells)
+    return any(asked.names(cell) and not cell.value & asked.own <= said for cell in row.cells)
 
 
 def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
@@ -859,8 +896,8 @@ _ASKING = stems(
     "amount can could date day give have i kind list many me much my please shall should show "
     "tell time value we year cheap expensive high tall deep heavy long old wide cost "
     "temperature pay worth get got take took bring brought buy bought sell sold earn kostet "
-    "mr mrs ms miss dr prof sir herr frau"
-).union(map(stem, _HEADERS))
+    "mr mrs ms miss dr prof sir herr frau piece far"
+).union(map(stem, HEADERS))
 # "Is a cover needed?" of a column "Cover", "May they use a map?" of one "Map allowed"
 _NEEDED = stems("needed required necessary must")
 _ALLOWED = stems("allowed permitted possible included available may can")
@@ -876,5 +913,13 @@ _BILLS = stems("bill invoice quote offer receipt order job")
 _OF_TOTALS = stems(
     "with incl including vat tax net gross deposit discount subtotal delivery shipping"
 )
-_SHORT_NUMBER = re.compile(r"\d{1,2}")
+_SHORT_NUMBER, _NUMBER = re.compile(r"\d{1,2}"), re.compile(r"\d[\d.,]{0,15}")
+_FEW = re.compile(r"\d{1,3}(?:[.,]\d{1,9})?")  # No code or year
+_IS = re.compile(r"(?:is|are|was|were) (?!there\b)", re.IGNORECASE)
+_ITEMS = re.compile(r"(?<!\d)[,/]|[,/](?!\d)|[;&]| and ")  # Not in "1,200"
+_SOME = re.compile(
+    r"\b(?:all|any|but|except|excluding|apart|not|without|no(?= \w))\b|n['’]t\b", re.IGNORECASE
+)
+# Headers of what a column "Unit" is the unit of
+_COUNTS, _NO_COUNTS = stems("quantity qty amount stock pieces"), stems("price number no nr cost")
 _AMOUNTS = frozenset("many much most more fewest fewer least less".split())

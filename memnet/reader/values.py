@@ -106,6 +106,8 @@ _NUMBER = re.compile(
 )
 _TIME = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d))?(?: ?h)?")
 NOT_GIVEN = re.compile(r"[-–—.?/]{1,3}|n/?a|none|unknown|no data", re.IGNORECASE)
+_YES = frozenset("yes y x true ✓ ✔ ja".split())
+_NO = frozenset("no n none - – false ✗ ✘ nein".split())
 _GROUPED = re.compile(r"[1-9]\d{0,2}([.,' ])\d{3}")
 _MOST_DIGITS = 30
 # "Height (m)", "Price [EUR]", "Length in km", "Weight, kg"
@@ -357,6 +359,17 @@ def _same_unit(unit: str, own: str, question: str, text: str) -> bool:
     # "Hens: at most six per plot", "Can I keep five hens?"
     other, elsewhere = (unit, text) if own == "" else (own, question)
     return "" in (unit, own) and other in map(unit_of, _WORDS.findall(elsewhere.casefold()))
+
+
+def ticks_of(texts: Iterable[str]) -> dict[str, bool | None]:
+    """Which texts of a column say yes or no (None: neither), without those that say nothing."""
+    said = {one: re.split("[,;:(]", one.casefold())[0].strip() for one in texts}
+    no = _NO | {"x"} if {*said.values()} & (_YES - {"x"}) else _NO  # Beside ticks a cross is no
+    return {
+        one: False if text in no else text in _YES or None
+        for one, text in said.items()
+        if text in _NO or (text and not NOT_GIVEN.fullmatch(text))
+    }
 
 
 def with_unit(header: str, text: str) -> tuple[str, str]:

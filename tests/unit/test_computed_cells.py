@@ -133,6 +133,30 @@ _TABLES["Halls"] = """Hall | Opens | Closes
 Mill | 9:00 | 17:00
 Barn | 10:30 | 16:00
 Loft | 8:00 | 18:30"""
+_TABLES["Cabins"] = """Cabin | Beds | Price | Lamp
+Fox | 4 | $75 | yes, electric
+Owl | 2 | $30 | none
+Elk | 3 | $55 | ✓"""
+_TABLES["Apples"] = """Apple | Weight (g) | Picker
+Rubin | 310 | Ada Brook
+Elstar | 180 | Pim Osei"""
+_TABLES["Berries"] = """Month | Baskets
+June | 15
+July | 30
+August | 15
+Grand total | 60"""
+_TABLES["Vans"] = """Van | Manufacturer | Driver
+Zip | Lunn | Ulla Reng
+Zap | Tarn | Tor Lind
+Bolt | Lunn | Ulla Reng"""
+_TABLES["Fees"] = """Member | Fee | Paid
+Ida Moe | 10 | yes
+Tor Lind | 30 |
+Ulla Reng | 5 | unknown"""
+_TABLES["Bookings"] = """Booking | Member | Day | Sum
+B1 | April Lee | 2024-02-03 | 10.00
+B2 | April Lee | 2024-04-05 | 12.00
+B3 | Tor Lind | 2024-03-09 | 18.00"""
 
 
 def _in_lines(title: str, table: str) -> list[RankedSlot]:
@@ -315,6 +339,38 @@ _ANSWERS = [
     ("Gifts", "How much did Baker Holm give in total?", "420.00 €"),
     ("Gifts", "How much wool did Baker Holm get in total?", None),
     ("Gifts", "How much did Baker Holm lose altogether?", None),
+    # The value, or what has it
+    ("Ferries", "What is the speed of the fastest ferry?", "22 kn"),
+    ("Cabins", "What does the cheapest cabin cost?", "$30"),
+    ("Cabins", "How much does the most expensive cabin cost?", "$75"),
+    ("Cabins", "What is the cabin with the lowest price?", "Owl"),
+    ("Cabins", "What is the price of the largest cabin?", None),  # no column says which is
+    ("Ferries", "What is the ferry with the highest speed?", "Hebe"),
+    ("Books to read", "Which is the book with the most pages?", "Milkman"),
+    ("Apples", "Who picked the heaviest apple?", "Ada Brook"),
+    ("Apples", "Which is the heaviest apple?", "Rubin"),
+    ("Cabins", "Who built the cheapest cabin?", None),
+    ("League", "Who has the most wins?", "Ashmoor"),
+    # What nothing explains before what is compared or summed up
+    ("Cabins", "Which is the cheapest wooden cabin?", None),
+    ("Ferries", "What is the total weight of the passengers?", None),
+    # Beside ticks
+    ("Cabins", "Which cabins have a lamp?", "Fox, Elk"),
+    ("Cabins", "Which cabins have no lamp?", "Owl"),
+    # A row of sums is none of the others.
+    ("Berries", "Which month had the most baskets?", "July"),
+    ("Berries", "How many months are there?", "3"),
+    ("Berries", "What is the average of baskets?", "20"),
+    ("Berries", "What is the total of baskets from June to July?", "45"),
+    # Columns that are called by what is done
+    ("Vans", "Which vans were made by Lunn?", "Zip, Bolt"),
+    ("Vans", "How many vans does Ulla Reng drive?", "2"),
+    ("Vans", "Which vans does Lunn drive?", None),
+    ("Fees", "What is the club's highest fee?", "30"),
+    ("Fees", "What is the total annual fee?", "45"),
+    ("Fees", "Which members have not paid?", "Tor Lind"),
+    ("Bookings", "How many bookings did April Lee place?", "2"),
+    ("Bookings", "How many bookings were placed in April?", "1"),
 ]  # fmt: skip
 
 
