@@ -13,11 +13,13 @@ from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.statements.relations import OPEN_ASPECTS, relation_of
 from memnet.statements.things import (
     EACH_WEEK,
+    HAS,
     INSTEAD,
     denies_another,
     hours_in,
     is_of_another,
     parted_with,
+    parts_with,
     stems_of,
 )
 from memnet.statements.times import DENIED, times_at
@@ -64,7 +66,7 @@ _DONE = re.compile(r"(?:on |in )?\w+ (?:did\b|(?:was|were) .*(?:ed|[nt]|old)\W*$
 _LIKELY = 0.3
 _OWNED = re.compile(
     r"\b(?P<owner>[^\W\d_]\w*)['’]s (?P<owned>\w+)|"
-    r"\b(?P<thing>\w+) (?:do|does|did) (?!(?i:I|we|you|he|she|it|they)\b)(?P<other>\w+)"
+    r"\b(?P<thing>\w+) (?:do|does|did) (?!(?i:I|we|you|he|she|it|they)\b)(?P<other>\w+\b)(?!['’])"
 )
 _DOES = re.compile(
     r"(?:where|when|how much|what) (?:do|does) .+? (?P<verb>[a-z]+)(?: (?:as|at|for|in|with))?\?*$",
@@ -121,6 +123,12 @@ _CALLED_OFF = re.compile(
     r"\b(?:(?:is|are|was|were|been|got) (?:cancell?ed|called off)|(?:is|are) off(?=\W*$))",
     re.IGNORECASE,
 )
+# After whoever it is said of
+_NOT_SO = re.compile(
+    r" ?(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|must|should)"
+    r"(?: not|n['’]t)|never|cannot) ",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[,;:.]|\b(?:but|only|and)\b", re.IGNORECASE)
 _OWNING = stems_of("do does is are still owner of own have the now")
 _ALIKE = 0.5  # Cosine from which two states exclude each other or are one: "red", "green"
@@ -142,7 +150,7 @@ def without_others(
     if not asks_whether(question) and not DENIED.search(question):
         kept = [one for one in kept if not any(denies_another(one, other) for other in kept)]
         # Whoever does not have the key is not who has it.
-        if not _FORMER.search(question) and not _PAST.search(question):
+        if not any(one.search(question) for one in (_FORMER, _PAST, _OVER)):
             asked, by = stems_of(question), {one.changed_by for one in ended}
             own = [one for one in kept if stems_of(one.subject) <= asked]
             by |= {one.id for one in own if columns_of(one).relation.ends}
@@ -165,9 +173,9 @@ def _of_named(question: str, told: Sequence[Told]) -> list[Told]:
     lives may be where Felix does, who is told to be her brother, and not where she moved.
     """
     told = _of_full_name(question, told)
-    names = {*map(normalise, _NAME.findall(question))} if _ASKED_OF.match(question) else set[str]()
+    names = _words_of_names(question) if _ASKED_OF.match(question) else set[str]()
     said = [{*normalise(f"{one.subject} {one.text}").split()} for one in told]
-    people = [_people_in(one) for one in told]
+    people = [_people_in(one) - {*question.rstrip("?").split()} for one in told]  # "for parking"
     if not any(names & own for own in people):
         return [*told]
     every = set[str]().union(*people)
@@ -211,8 +219,12 @@ def _people_in(one: Told) -> set[str]:
     """The names in a subject, but for what is said of all: "Dogs must be on leads"."""
     if _OF_ALL.match(one.text):
         return set()
-    names = (normalise(word) for word in _NAME.findall(one.subject))
-    return {name for name in names if name not in ARTICLES and name not in _OWNERS}
+    return _words_of_names(one.subject) - {*ARTICLES} - _OWNERS
+
+
+def _words_of_names(text: str) -> set[str]:
+    """The words of the names in a text, normalised: "joon" and "ho" of "Joon-ho"."""
+    return {*" ".join(map(normalise, _NAME.findall(text))).split()}
 
 
 def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Told]:
@@ -250,7 +262,8 @@ def _of_closest(question: str, told: Sequence[Told], encode: Encode) -> list[Tol
 def _denies(one: Told, asked: set[str], ends: bool) -> bool:
     """Whether a statement says only what is no longer, or denies just what is asked."""
     denial = DENIED.search(one.text)
-    if _SECOND_CLAUSE.search(one.text):  # it may say what is so instead
+    start = max(0, one.text.find(one.subject))  # "Luckily, Ann left"
+    if _SECOND_CLAUSE.search(one.text, start):  # it may say what is so instead
         return False
     said = stems_of(one.text[denial.end() :]) if denial else None
     ends = ends and asked.isdisjoint(stems_of(one.text) - stems_of(one.subject))
@@ -258,15 +271,18 @@ def _denies(one: Told, asked: set[str], ends: bool) -> bool:
 
 
 def _is_mine(question: str, one: Told) -> bool:
-    """Whether a question asks for what is somebody's, and a statement tells of mine."""
+    """Whether somebody's thing is asked for, and a statement tells of mine or another's."""
     said = normalise(one.text).split()
     mine = {thing for owner, thing in pairwise(said) if owner in ("my", "our")}
     mine.update(said[3:] if said[:2] == ["i", "have"] else ())
-    return one.speaker is None and any(
-        normalise(found["owned"] or found["thing"]) in mine
-        and normalise(found["owner"] or found["other"]) not in said
-        for found in _OWNED.finditer(question)
-    )
+    named = {normalise(found["owned"] or "") for found in _OWNED.finditer(one.subject)}
+    for found in _OWNED.finditer(question) if one.speaker is None else ():
+        owner = found["owner"] or found["other"]
+        # "My brother's number" may be told as that of Tom.
+        owned = mine | named if owner[0].isupper() else mine
+        if normalise(found["owned"] or found["thing"]) in owned and normalise(owner) not in said:
+            return True
+    return False
 
 
 def _ended(question: str, told: Sequence[Told], moment: float) -> list[Told]:
@@ -321,6 +337,11 @@ def _passed_on(asked: re.Match[str], told: Sequence[Told]) -> tuple[AnswerForm, 
     to = _TO.match(text, parted.end())
     if to and normalise(to["who"]).split() == who:
         return "yes", about[-1]
+    for place in about[:-1]:  # "I have a red car", and "I sold my blue car"
+        one = told[place]
+        own = normalise(one.subject).split() == who and one.polarity and one.change is None
+        if own and HAS.search(one.text) and not parts_with(told[about[-1]], one):
+            return "yes", place
     return ("no", about[-1]) if normalise(text).split()[: len(who)] == who else None
 
 
@@ -362,10 +383,11 @@ def _as_asked(question: str, told: Sequence[Told], reading: StatementReading) ->
 
 
 def _is_denied(piece: Piece, told: Sequence[Told]) -> bool:
-    """Whether the clause of a piece denies it: "I don't drink coffee any more, only tea"."""
+    """Whether a piece is denied: "I don't drink coffee any more, only tea", "Bob does not sing"."""
     one = told[piece.statement]
     clause = _CLAUSE.split(one.text[: piece.start])[-1] + one.text[piece.start : piece.end]
-    return not one.polarity and DENIED.search(clause) is not None
+    denial = DENIED.search(clause) or _NOT_SO.match(one.text, piece.end)
+    return not one.polarity and denial is not None
 
 
 def _changed(asked: set[str], told: Sequence[Told], reading: StatementReading) -> StatementReading:

@@ -25,9 +25,9 @@ from memnet.statements.protocol import (
 from memnet.statements.relations import Relation, relation_of
 from memnet.statements.things import (
     about_other_things,
+    changes_now,
     on_other_days,
     parts_with,
-    prefers_instead,
     stems_of,
 )
 from memnet.statements.times import dated_passage, overlap, times_at
@@ -55,6 +55,7 @@ class Columns(NamedTuple):
     aliases: frozenset[str]  # Other names of the subject, normalised
     relation: Relation
     words: tuple[str, ...]  # Stems of what it says of its subject: equal if the same word for word
+    joined: tuple[str, ...]  # Whom it is said of as well: "Ann and Bo moved to Rome"
     clause: tuple[str, ...]  # Those before "after all" and the like, if it stands there
     liked: tuple[str, ...]  # Stems of what its subject likes or dislikes; empty for anything else
     negative: bool
@@ -128,6 +129,7 @@ class RuleJudge:
         if new.act != "forget":
             repeated &= ~other_days
         replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
+        replaced &= ~np.array([on_other_days(new, one) for one in earlier], np.bool_)
         if new.act == "forget":
             label, affected = Label.MERGE, repeated
         elif new.act == "end" and contradicted.any():
@@ -137,7 +139,8 @@ class RuleJudge:
         else:
             repeats_words = (repeated & same_words).any()
             label = Label.MERGE
-            affected = repeated & (same_words if repeats_words else same_aspects)
+            says_more = np.array([_says_more(new, one) for one in earlier], np.bool_)
+            affected = repeated & (same_words if repeats_words else same_aspects & ~says_more)
         with np.errstate(all="ignore"):
             beside_empty = weights[:-1] / (weights[:-1] + weights[-1])
         certainty = np.where(same_words | same_liked | same_clause, 1.0, beside_empty)
@@ -166,6 +169,12 @@ def _on_other_days(
     return np.array(found, np.bool_)
 
 
+def _says_more(new: Told, earlier: Told) -> bool:
+    """Whether a statement says more than an earlier one, its verb left out: "in Rome with Bo"."""
+    said = stems_of(" ".join((new.subject, *new.values)))
+    return not said <= stems_of(" ".join((earlier.text, earlier.subject, *earlier.aliases)))
+
+
 def _relative_days(told: Told) -> tuple[DateRange, ...]:
     return tuple(one.days for one in times_at(told.text, told.told) if one.relative)
 
@@ -173,6 +182,11 @@ def _relative_days(told: Told) -> tuple[DateRange, ...]:
 @lru_cache(maxsize=10_000)
 def _columns(subject: str, aliases: tuple[str, ...], predicate: str, polarity: bool) -> Columns:
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
+    each = relation.aspects & {"home", "work"}  # "We are in the final" says not where I am.
+    joined = re.split(r",? and |, ", subject) if each else []
+    joined = ["I"] if subject.casefold() == "we" and each else joined if len(joined) > 1 else []
+    if relation.ends and not polarity:  # Whoever has not left a firm may live anywhere.
+        relation = relation._replace(aspects=frozenset())
     liking = _LIKING.match(predicate)
     dislikes = liking is not None and liking["dislikes"] is not None
     return Columns(
@@ -182,7 +196,8 @@ def _columns(subject: str, aliases: tuple[str, ...], predicate: str, polarity: b
         words=stems(predicate),
         clause=stems(_CLAUSE_END.split(predicate, maxsplit=1)[0]),
         liked=stems(predicate[liking.end() :]) if liking else (),
-        negative=not polarity or relation.ends or dislikes,
+        joined=tuple(map(subject_symbol, joined)),
+        negative=polarity == (relation.ends or dislikes),
     )
 
 
@@ -199,6 +214,7 @@ def same_subjects(own: Columns, others: Sequence[Columns]) -> NDArray[np.bool_]:
         [
             own.about == one.about
             or (own.about in one.aliases and len(bearers[own.about]) == 1)
+            or one.about in own.joined
             or (one.about in own.aliases and len(bearers[one.about]) == 1)
             for one in others
         ],
@@ -263,7 +279,7 @@ class LearnedJudge:
                 continue  # the rules see less, but are right more often
             if not same_subject[index] and _happened_apart(new, earlier[index]):
                 continue
-            if same_subject[index] and prefers_instead(new, earlier[index]):
+            if same_subject[index] and changes_now(new, earlier[index]):
                 label, probability = Label.SUPERSEDE, 1.0
             elif about_other_things(new, earlier[index]):
                 continue

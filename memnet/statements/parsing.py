@@ -21,6 +21,7 @@ from memnet.statements.relations import (
     split_predicate,
     starts_relation,
 )
+from memnet.statements.things import HAS
 from memnet.statements.times import day_of_change, limits_of, times_at
 from memnet.storage import Told
 from memnet.text.english import listed, sentences, without_spans
@@ -31,16 +32,21 @@ _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
 _FORGET = re.compile(r"(?:please )?forget that\s+", re.IGNORECASE)
 _FORGET_ALL = re.compile(r"(?:please )?forget (?:everything|all|it all)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(
-    r"(?:then|and|but|so|please|yesterday|remember(?: that)?|note that)\b[,:]?\s+",
+    r"(?:then|and|but|so|please|yesterday|remember(?: that)?|note that|sadly|"
+    r"luckily|thankfully|(?:un)?fortunately|apparently|however|by the way)\b[,:]?\s+",
     re.IGNORECASE,
 )
+_DOUBT_OR_FUTURE = re.compile(
+    r"(maybe|perhaps|probably|possibly|tomorrow|tonight),? ", re.IGNORECASE
+)
 _LEADING_TIME = re.compile(
-    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(\S.*)",
+    r"^((?:in|since) \d{4}|from (?:today|tomorrow|now)(?: on)?|"
+    r"(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(\S.*)",
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
-    r"\b(?:now|currently|just|recently|finally|still|already|also|again|today|actually|really|"
-    r"these days|nowadays|lately|at (?:the|this) moment|at present)\b\s*|"
+    r"\b(?:(?<!from )(?:now|today)|currently|just|recently|finally|still|already|also|again|"
+    r"actually|really|these days|nowadays|lately|at (?:the|this) moment|at present)\b\s*|"
     # "My new doctor" is who my doctor is.
     r"\b(?:(?<=my )|(?<=our )|(?<=his )|(?<=her )|(?<=their )|(?<=['’]s ))"
     r"(?:(?:current|present)\s+(?=\w)|new\s+(?=\w+ (?:is|are)\b|favou?rite))",
@@ -50,6 +56,14 @@ _CONTRACTIONS = (
     (re.compile(r"\bcan['’]t\b|\bcannot\b", re.IGNORECASE), "can not"),
     (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
     (re.compile(r"\bI['’]m\b", re.IGNORECASE), "I am"),
+    # "Bo's left hand" is not said of Bo.
+    (re.compile(r"(?<=\w)['’]s (?=(?:been|moved|resigned) |left (?:the|my|[A-Z]))"), " has "),
+    (
+        re.compile(
+            r"(?<=\w)['’]s (?=(?:in|at|on|an?|not|no longer|(?:living|working) (?:in|at|for|as)) )"
+        ),
+        " is ",
+    ),
     (re.compile(r"\b(he|she|it)['’]s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(we|you|they)['’]re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"\b(I|we|you|they)['’]ve\b", re.IGNORECASE), r"\1 have"),
@@ -121,7 +135,10 @@ class RuleParser:
                 )
             for first, last, subject in _clauses(text[start:end]):
                 clause = text[start + first : start + last]
-                statement = parse_sentence(clause, start + first, topic, subject)
+                # "Ann has a dog. It is old."
+                of_thing = clause.startswith("It ") and topic and HAS.search(parsed[-1].text)
+                known = "" if of_thing and is_plain_name(topic) else topic
+                statement = parse_sentence(clause, start + first, known, subject)
                 # What "used to be" is over by the time of the telling.
                 begin, until = (None, at) if is_over(statement) else limits_of(clause, at)
                 if begin is None and until is None and has_one_value(statement):
@@ -144,11 +161,17 @@ def parse_sentence(
     offset = 0
     while lead_in := (_FORGET.match(body, offset) or _LEAD_IN.match(body, offset)):
         offset = lead_in.end()
+    if said_first := _DOUBT_OR_FUTURE.match(body, offset):
+        offset = said_first.end()
     body = _LEADING_TIME.sub(r"\2 \1", body[offset:])
     is_question = sentence.rstrip().endswith("?")
     written_subject, predicate = ("", body) if is_question else _split(body)
-    certainties: list[Certainty] = [name for name, one in _CERTAINTIES if one.match(predicate)]
+    doubt = said_first[1] if said_first else ""
+    certainties: list[Certainty] = [
+        name for name, one in _CERTAINTIES if one.match(doubt) or one.match(predicate)
+    ]
     predicate, negative, over = _without_negation(predicate)
+    predicate = f"{doubt} {predicate}".lstrip()
     subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
     verb, values = split_predicate(predicate) if subject else ("", (body,))
@@ -162,7 +185,7 @@ def parse_sentence(
         aliases=aliases_of(subject),
         polarity=not negative,
         certainty=certainties[0] if certainties else "is",
-        act="forget" if forget else "end" if over or relation.ends else "tell",
+        act="forget" if forget else "end" if over or (relation.ends and not negative) else "tell",
         template=relation.words,
     )
 
@@ -263,9 +286,10 @@ def _split(body: str) -> tuple[str, str]:
 
 def _may_be_subject(text: str) -> bool:
     words = text.split(" ")
-    if any(word.casefold() in _NO_SUBJECT for word in words):
+    if text.endswith(("'s", "’s")) or any(word.casefold() in _NO_SUBJECT for word in words):
         return False
-    return len(words) <= 2 or is_plain_name(text) or bool(_DESCRIPTION.match(text))
+    joined = all(map(is_plain_name, text.split(" and ")))
+    return len(words) <= 2 or joined or bool(_DESCRIPTION.match(text))
 
 
 def is_question(sentence: str) -> bool:
@@ -275,7 +299,9 @@ def is_question(sentence: str) -> bool:
 
 
 def _resolved(subject: str, topic: str) -> str:
-    """A subject with its pronoun resolved; empty where the topic is not known."""
+    """A subject with its pronoun resolved; empty where it is not known what it stands for."""
+    if topic.casefold() in ("i", "we", "you"):  # "I have a sister. She lives in Oslo."
+        topic = ""
     if _PRONOUN.match(subject):
         return topic
     if possessive := _POSSESSIVE.match(subject):

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from memnet.reader.passages import evidence_of, slot_candidate
 from memnet.reader.spans import Passage
 from memnet.statements.decisions import says
 from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
+from memnet.statements.things import about_other_things
 from memnet.storage import Slot, Told
 from memnet.text.dates import local_time, one_day
 from memnet.text.relative import day_said
@@ -90,11 +92,13 @@ def with_contradiction(found: FoundStatements, reading: StatementReading) -> Sta
     """A reading whose answer is contradicted by another statement that was told, as a conflict.
 
     The write controller has noted which statements can't both hold; both must still hold. What one
-    statement of one clause says contradicts nothing.
+    statement of one clause says contradicts nothing, nor do statements about different things.
     """
-    needed = [index for index in _needed(reading) if found.told[index].valid_until is None]
-    single = len(needed) == 1 and _JOINT.search(found.told[needed[0]].text) is None
-    if reading.form == "conflict" and single:
+    needed = [found.told[index] for index in _needed(reading)]
+    needed = [one for one in needed if one.valid_until is None]
+    apart = all(about_other_things(new, one) for one, new in combinations(needed, 2))
+    joint = len(needed) == 1 and _JOINT.search(needed[0].text) is not None
+    if reading.form == "conflict" and needed and apart and not joint:
         reading = reading._replace(forms={**reading.forms, "conflict": 0.0})
     if reading.form != "value" or not reading.pieces:
         return reading

@@ -9,7 +9,6 @@ import re
 from itertools import takewhile
 from typing import NamedTuple
 
-from memnet.text.dates import MONTH_NAMES
 from memnet.text.english import word_lists
 from memnet.text.names import normalise
 
@@ -77,7 +76,9 @@ _HOUR = re.compile(r"(?:\d{1,2}(?:[:.]\d\d)?|noon|midnight)\b", re.IGNORECASE)
 # States rather than places, after "is in" and the like.
 _NO_PLACE = re.compile(
     r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"
-    r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
+    r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry|offer|print|"
+    r"colou?r|english|german|french|spanish|italian|dutch|danish|swedish|polish|russian|latin|greek|"
+    r"chinese|japanese|arabic|(?:good|bad|poor) (?:shape|order|condition|health|mood))\b",
     re.IGNORECASE,
 )
 # Spaces match only from the start of their run, or a run of n would be read n times.
@@ -88,11 +89,7 @@ _VALUE_END = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)(?<!\bRev)(?<!\bProf)\.(?=\s|$)",
     re.IGNORECASE,
 )
-_DATE = re.compile(
-    r"(?<!\s)\s++(?:on|in) (?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?)?"
-    rf"(?:{'|'.join(MONTH_NAMES)}|\d{{4}})\b",
-    re.IGNORECASE,
-)
+_DATE = re.compile(rf"(?<!\s)\s++(?:on|in) (?:the )?{_DAY.pattern}", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
 # Roles that one may have towards several, and comparisons.
 _SHARED = re.compile(
@@ -118,8 +115,9 @@ def relation_of(predicate: str, subject: str) -> Relation:
     """The relation of a predicate from its verb on, without negation: "moved to Paris"."""
     for aspects, verb, ends in _VERBS:
         match = verb.match(predicate)
-        if match and (value := _value(predicate[match.end() :])):
-            aspects = _place_or_time(aspects, match.group(), predicate[match.end() :])
+        rest = predicate[match.end() :] if match else ""
+        if match and (value := _value(_DATE.split(rest, maxsplit=1)[0] if ends else rest)):
+            aspects = _place_or_time(aspects, match.group(), rest)
             if aspects and ("day" not in aspects or _is_day(value)):
                 return Relation(f"X {match.group().strip()} Y", aspects, value, ends)
     if match := _STATE.match(predicate):

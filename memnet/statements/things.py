@@ -19,6 +19,7 @@ from memnet.text.restated import stem
 # Left out of what a thing is called: "my new address" is in the place of "the address".
 _NO_PART = frozenset((*ARTICLES, *"this that new current latest present next last old s".split()))
 _OWNERS = {"our": "my", "i": "my", "we": "my", "me": "my"}
+_SPEAKERS = frozenset("my you".split())  # As ``_called`` has them: "I" is "my"
 _ANYBODYS = frozenset("my your his her their its whole entire".split())
 _WITH = frozenset("with about for of".split())
 _AT = frozenset("from to in into at on by under over near until till since as than".split())
@@ -33,13 +34,17 @@ _ANEW = re.compile(
     re.IGNORECASE,
 )
 _PREFERS = re.compile(r"\b(?:prefers?|likes? best|would rather have|favou?rs)\b", re.IGNORECASE)
-_NOWADAYS = re.compile(r"\b(?:now|these days|nowadays|from now on|instead)\b", re.IGNORECASE)
+_NOWADAYS = re.compile(r"\b(?:now|these days|nowadays|from today|instead)\b", re.IGNORECASE)
 _APART = re.compile(r"(?:^|\s)(?:with|on|in|for|to|at|by|over|when|while|because|if)\s", re.I)
 # Days of each week on which something is so; "sings on Mondays at 7" says when it is.
 EACH_WEEK = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun|week)days|weekends?)\b", re.IGNORECASE
 )
-_ON_DAYS = re.compile(rf"\W{{0,4}}(?:on|at|during) (?:the )?({EACH_WEEK.pattern})", re.IGNORECASE)
+_ON_DAYS = re.compile(
+    r"(?:^\W{0,4}(?:on|at|during)|\b(?:open|close|start|begin)s? at [^.,;]{1,20} on|\bcosts? "
+    rf"[^.,;]{{1,20}} for) (?:the )?({EACH_WEEK.pattern}|(?<=for )\w{{2,30}})",
+    re.IGNORECASE,
+)
 _PARTED = re.compile(
     r"\b(?:sold|gave(?: away| back|(?= [^.,;:!?]{1,80} (?:away|back|to)\b))|got rid of|"
     r"traded(?: in)?|swapped|exchanged|replaced|scrapped|threw (?:away|out)) "
@@ -62,7 +67,7 @@ _NO_MORE = re.compile(
     r"\b(?:no longer|any ?more|any longer|but|instead|until|till|since|only|than)\b|[,;]",
     re.IGNORECASE,
 )
-_HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
+HAS = re.compile(r"\b(?:have|has|own|owns|drives?|rides?)\b", re.IGNORECASE)
 _MAX_WORDS = 40  # Sentences up to which words are aligned: time grows with the square
 
 
@@ -73,7 +78,7 @@ def about_other_things(new: Told, earlier: Told) -> bool:
         return _other_subjects(new, own, earlier, other)
     if own and other and _is_one_of_several(new, own, earlier, other):
         return True
-    if denies_another(new, earlier):
+    if denies_another(new, earlier) or _parts_with_another(new, earlier):
         return True
     return _other_objects(new, own, earlier)
 
@@ -90,17 +95,26 @@ def denies_another(new: Told, earlier: Told) -> bool:
     return bool(denied & said and denied - said and said - denied)
 
 
-def prefers_instead(new: Told, earlier: Told) -> bool:
-    """Whether somebody says what he prefers of one kind now: window seats, and aisle seats now."""
+def changes_now(new: Told, earlier: Told) -> bool:
+    """Whether another of a kind is preferred now ("aisle seats"), or a number has changed."""
     own, before = (_PREFERS.search(one.text) for one in (new, earlier))
-    if own is None or before is None or _words(new.subject) != _words(earlier.subject):
+    if _words(new.subject) != _words(earlier.subject) or not _NOWADAYS.search(new.text):
         return False
-    if not _NOWADAYS.search(new.text) or DENIED.search(f"{new.text} {earlier.text}"):
+    if own is None or before is None:
+        return _gives_other_numbers(new, earlier)
+    if DENIED.search(f"{new.text} {earlier.text}"):
         return False
     (thing, where), (other, elsewhere) = (
         _preferred(match.string[match.end() :]) for match in (own, before)
     )
     return thing != other and thing[-1:] == other[-1:] and where == elsewhere
+
+
+def _gives_other_numbers(new: Told, earlier: Told) -> bool:
+    """Whether all but the numbers is the same: "From today only 2 tablets a day"."""
+    words, before = (_frame(one) for one in (new, earlier))
+    said, said_before = ({*one} - _codes(one) - {"from", "now", "only"} for one in (words, before))
+    return said == said_before and bool(_codes(before)) and _codes(words) != _codes(before)
 
 
 def _preferred(text: str) -> tuple[list[str], set[str]]:
@@ -110,8 +124,8 @@ def _preferred(text: str) -> tuple[list[str], set[str]]:
 
 
 def on_other_days(new: Told, earlier: Told) -> bool:
-    """Whether two statements are about other days of each week: "On Sundays it opens at 10"."""
-    own, other = (_ON_DAYS.match(one.text) for one in (new, earlier))
+    """Whether two statements are of other days of each week, or "5 euros for children"."""
+    own, other = (_ON_DAYS.search(one.text) for one in (new, earlier))
     return own is not None and other is not None and own[1].casefold() != other[1].casefold()
 
 
@@ -137,12 +151,22 @@ def parted_with(text: str) -> re.Match[str] | None:
 def parts_with(new: Told, earlier: Told, last: bool = False) -> bool:
     """Whether somebody sold what an earlier statement says that he has; "it" is of the ``last``."""
     own, other = _words(new.subject), _words(earlier.subject)
-    is_had = other[:1] == own if len(other) > 1 else other == own and _HAS.search(earlier.text)
+    is_had = other[:1] == own if len(other) > 1 else other == own and HAS.search(earlier.text)
     got = other == own and INSTEAD.search(earlier.text)
     found = parted_with(new.text)
     if not own or not found or not (got or (is_had and Clauses(earlier.text).tense_at(0) >= 0)):
         return False
     return set(_words(found["thing"])) <= set(_words(earlier.text)) if found["thing"] else last
+
+
+def _parts_with_another(new: Told, earlier: Told) -> bool:
+    """Whether another of its kind was sold: the blue car, and not the red one that I have."""
+    found, said = parted_with(new.text), _words(earlier.text)
+    thing = _words(found["thing"] or "")[-2:] if found and HAS.search(earlier.text) else []
+    if len(thing) < 2 or thing[0] in said or thing[1] not in said[1:]:
+        return False
+    before = said[said.index(thing[1], 1) - 1]
+    return before not in ("my", "s") and HAS.fullmatch(before) is None
 
 
 def _called(subject: str) -> list[str]:
@@ -167,14 +191,22 @@ def _other_subjects(new: Told, own: list[str], earlier: Told, other: list[str]) 
         return True
     said = [word for word in _frame(new) if word not in own]
     said_before = [word for word in _frame(earlier) if word not in other]
-    if not set(said).isdisjoint(other) or not set(said_before).isdisjoint(own):
+    if _says_name(said, earlier) or _says_name(said_before, new):
         return False
     common = _common(said, said_before)
     rest, rest_before = _unnumbered(said[common:]), _unnumbered(said_before[common:])
     if said == said_before:
         # The key is with one of two at a time; a time is of each.
         return not are_names and _has_time(new) and _has_time(earlier)
-    return rest.isdisjoint(rest_before) and (common > 0 or not are_names)
+    # When Noor arrives says nothing of when the flight leaves; "I" may tell of the flight, too.
+    by_speaker = not _SPEAKERS.isdisjoint((own[0], other[0]))
+    other_times = not by_speaker and _has_time(new) and _has_time(earlier)
+    return rest.isdisjoint(rest_before) and (common > 0 or not are_names or other_times)
+
+
+def _says_name(words: list[str], told: Told) -> bool:
+    """Whether words say what a statement is about: of "the flight to Oslo" not "Oslo" alone."""
+    return not set(words).isdisjoint(takewhile(lambda word: word not in _AT, _words(told.subject)))
 
 
 def _is_one_of_several(new: Told, own: list[str], earlier: Told, other: list[str]) -> bool:

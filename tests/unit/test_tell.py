@@ -333,6 +333,7 @@ def test_clauses_are_statements_of_their_own(sentence: str, clauses: list[tuple[
         "I like tea and coffee",
         "I am tall and a doctor",
         "Yesterday my mother and I went to Rome",
+        "Ida lives in Ulm, Bavaria",
         "He told me that she and I are friends",
         "Do I live in Porto and do I work at Telrex?",
         "Forget that I live in Porto and I work at Telrex",
@@ -367,6 +368,25 @@ def test_columns_say_what_the_text_said() -> None:
             predicate = predicate_of(parsed.relation, parsed.values)
             assert relation_of(predicate, parsed.subject).words == parsed.relation_words
         assert columns_of(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("I have an aunt. She lives in Ulm.", ""),
+        ("Ida has an owl. It is in Ulm.", ""),
+        ("The hut is sold. It is in Ulm.", "The hut"),
+        ("Kestle is old. It is in Ulm.", "Kestle"),
+        ("Ida has an owl. She lives in Ulm.", "Ida"),
+        ("Luckily, Ida lives in Ulm.", "Ida"),
+        ("Perhaps Ida lives in Ulm.", "Ida"),
+        ("From today Ida lives in Ulm.", "Ida"),
+        ("Ida's in Ulm.", "Ida"),
+        ("Ida's left knee is swollen.", "Ida's left knee"),
+    ],
+)
+def test_whom_a_statement_is_about(text: str, subject: str) -> None:
+    assert RuleParser().parse(text, 0.0, ())[-1].subject == subject
 
 
 def _told(
