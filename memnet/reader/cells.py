@@ -158,7 +158,7 @@ _COLUMN_WEIGHTS = ColumnSignals(
 )
 # By logistic regression on cells for questions about tables of everyday files, from which nothing
 # else was learned (``benchmarks.fit_signals``). Where words alone say which row and column are
-# meant, 104 of 151 are right; by attention 127 of 470, from a half on 79 of 110. The former are
+# meant, 104 of 151 are right; by attention 126 of 469, from a half on 74 of 104. The former are
 # fitted to an earlier network: fitted again to the one after that, 434 of 500 cells held out were
 # shown in place of 441.
 _BY_WORDS = CellSignals(
