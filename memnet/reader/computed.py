@@ -405,10 +405,11 @@ class _Computation:
         asked, table = self.asked, self.table
         free = set(range(len(asked.tokens))) - asked.degrees - asked.limited
         said = {asked.tokens[n].stem for n in free.intersection(asked.content)} - _VERDICTS
-        above = " ".join((*table.headers, *(one.title for one in table.lines[:1])))
         texts = ((row, table.rows[row][header]) for row in self._with(header))
         cells = {
-            n: one.value for n, one in texts if not look_alikes(asked.question, one.text, above)
+            n: one.value
+            for n, one in texts
+            if not look_alikes(asked.question, one.text, table.above)
         }
         counts = Counter(chain.from_iterable(cells.values()))
         known = frozenset[str]().union(*map(stems, table.headers), table.titles)

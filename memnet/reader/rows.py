@@ -123,6 +123,11 @@ class Table:
     turned: bool = False  # Whether its columns are taken for its rows
 
     @cached_property
+    def above(self) -> str:
+        """Its headers, and the title of its rows."""
+        return " ".join((*self.headers, *(one.title for one in self.lines[:1])))
+
+    @cached_property
     def texts(self) -> dict[str, dict[int, str]]:
         """The texts of the cells of each column, by row."""
         rows = list(enumerate(self.rows))

@@ -626,8 +626,7 @@ def _has_no_row(asked: Asked, table: Table, known: frozenset[str]) -> bool:
     rows = [row.said | table.titles for row in table.lines]
     held = table.titles.union(*map(stems, table.headers), *rows)
     held = held.union(*(cell.times for cell in cells))
-    above = " ".join((*table.headers, *(one.title for one in table.lines[:1])))
-    alike = look_alikes(asked.question, " ".join(cell.text for cell in cells), above)
+    alike = look_alikes(asked.question, " ".join(cell.text for cell in cells), table.above)
     held, known = held - alike, known - alike
     shapes = frozenset(map(shape_of, filter(has_digit, held)))
     named = any(
