@@ -12,8 +12,6 @@ from memnet.documents.controller import TextController
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
-    answer_to_quoted,
-    as_first_sent,
     as_stored,
     day_sent,
     introduced_messages,
@@ -24,7 +22,7 @@ from memnet.documents.messages import (
 )
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import in_full, list_all, requested
-from memnet.documents.versions import as_changed, as_moved, by_later, weigh_versions
+from memnet.documents.versions import by_later, weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import (
     Prediction,
@@ -40,7 +38,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, read_linked, reference_in, whole_row
 from memnet.reader.rows import labelled_row, pieces_of
-from memnet.reader.spans import Reader, Reading
+from memnet.reader.spans import Reader
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -281,7 +279,10 @@ class TextAnswers:
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
             reader, judge = self._reader.load().reader, self._judge()
-            by_cell = read_cells(text, terms, first, self._store.passages_of, reader, judge)
+            programs = self._reader.load_programs()
+            by_cell = read_cells(
+                text, terms, first, self._store.passages_of, reader, judge, programs
+            )
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
         least = _LEAST_READ * max(item.attention for item in first)
@@ -362,13 +363,7 @@ class TextAnswers:
         def look_at(some: Sequence[RankedSlot]) -> Prediction:
             chosen = [places[item.slot.id] for item in some]
             some = [read[place] for place in chosen]
-            found = reading.result().of(chosen)
-            return look_in(some, with_introductions(found, some, dated))
-
-        def look_apart(some: Sequence[RankedSlot]) -> Prediction:
-            return look_in(some, reader.read(text, [item.passage for item in some]))
-
-        def look_in(some: Sequence[RankedSlot], found: Reading) -> Prediction:
+            found = with_introductions(reading.result().of(chosen), some, dated)
             prediction = predict_spans(
                 text, some, found, resolved, further, compared, settings.rules, beside,
                 self._judge(),
@@ -379,9 +374,7 @@ class TextAnswers:
                 prediction = read_alone(asked, prediction, reader, verdicts)
                 if settings.rules and not resolved:
                     prediction = without_others(text, prediction, self._encoder.encode)
-            prediction = as_first_sent(question, as_stored(prediction, dated))
-            if settings.rules:
-                prediction = as_moved(text, prediction)
+            prediction = as_stored(prediction, dated)
             first_quote = prediction.quotes[:1]
             if any(is_of_another(question, one.item.slot, one.text) for one in first_quote):
                 prediction = Prediction()
@@ -400,15 +393,9 @@ class TextAnswers:
         if prediction.quotes and not prediction.abstained:
             own = prediction.quotes[0].item.slot
             later = later_messages(question, own, read)
-            reply = answer_to_quoted(prediction)
             if later:
                 known = [item for item in later if item.slot.id in places]
                 prediction = by_later(text, prediction, known, later, look_at)
-            elif reply is not None:
-                prediction = by_later(text, prediction, [reply], [reply], look_apart)
-            if own is prediction.quotes[0].item.slot and settings.rules:
-                items = [item for item in (*read, *rest) if item not in later]
-                prediction = as_changed(question, prediction, items, look_apart)
             if own is prediction.quotes[0].item.slot:
                 for versions in undecided:
                     prediction = _with_other_version(prediction, versions, look_at)

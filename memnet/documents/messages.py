@@ -191,20 +191,6 @@ def _is_quoted(place: tuple[int, str]) -> bool:
     return place[1].startswith("quoted")
 
 
-def _in_quoted(quotation: Quotation) -> bool:
-    """Whether a piece of a mail stands in what that quotes."""
-    places = reversed(quotation.item.slot.places)
-    return _is_quoted(next((one for one in places if one[0] <= quotation.start), (0, "")))
-
-
-def answer_to_quoted(read: Prediction) -> RankedSlot | None:
-    """What a mail says before what it quotes, if a prediction is by that; else None."""
-    own = read.quotes[0] if read.quotes else None
-    if own is None or not _in_quoted(own) or own.start < _own_end(own.item.slot):
-        return None
-    return _own_part(own.item)
-
-
 def _own_part(item: RankedSlot) -> RankedSlot | None:
     """A slot without what it quotes at its end; None where nothing else is in it."""
     slot = item.slot
@@ -223,42 +209,6 @@ def _own_end(slot: Slot) -> int:
             break
         end = place[0]
     return end
-
-
-def as_first_sent(question: Question, read: Prediction) -> Prediction:
-    """A prediction from the mail in which what is quoted was written, if it was quoted by another.
-
-    The earliest one of the thread that has the same text counts: its day is meant by "yesterday",
-    and what was written after it may have changed it.
-    """
-    own = read.quotes[0] if read.quotes else None
-    if own is None or not _in_quoted(own) or not (sent := _time_of_mail(own.item.slot)):
-        return read
-    earlier = [
-        (time, slot, start)
-        for slot in _thread_of(question, own.item.slot)
-        if slot.title == own.item.slot.title and 0 < (time := _time_of_mail(slot)) < sent
-        if (start := slot.text.find(own.text, 0, _own_end(slot))) >= 0
-    ]
-    if not earlier:
-        return read
-    _, slot, start = min(earlier, key=lambda one: one[:1])
-    first = Quotation(replace(own.item, slot=slot), start, start + len(own.text), own.weight)
-    moved = slot.start + start - (own.item.slot.start + own.start)
-    candidates = tuple(
-        one.model_copy(
-            update={"evidence": slot.id, "start": one.start + moved, "end": one.end + moved}
-        )
-        if one.evidence == own.item.slot.id
-        and one.start is not None
-        and one.end is not None
-        and own.start <= one.start - own.item.slot.start < own.end
-        else one
-        for one in read.candidates
-    )
-    support = (first.item, *(one for one in read.support if one.slot.id != own.item.slot.id))
-    quotes = (first, *read.quotes[1:])
-    return read._replace(candidates=candidates, support=support, quotes=quotes)
 
 
 def _thread_of(question: Question, own: Slot) -> list[Slot]:

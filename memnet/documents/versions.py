@@ -8,10 +8,9 @@ from datetime import date
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
-from memnet.documents.messages import day_sent
 from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
-from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.passages import RankedSlot
 from memnet.reader.quotes import Quotation
 from memnet.reader.values import unit_of, value_of
 from memnet.text.dates import MONTH, date_spans, day_name, days_in, local_time, month_of
@@ -79,14 +78,8 @@ _CHANGED_TO = re.compile(
     r"(?:the|my|our|a) new|(?:starting|as of) (?:today|now|tomorrow|next \w+))\b",
     re.IGNORECASE,
 )
-_MOVED_TO = re.compile(
-    r"\b(?:postponed|moved|moves|put off|rescheduled|brought forward|pushed back|changed|shifted)\b"
-    r"[^.;!?]{0,30}?\b(?:to|until|till)\s{1,3}(?:the )?(?:[A-Z][a-z]{2,5}day,? )?",
-    re.IGNORECASE,
-)
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _MOST_LATER = 3  # Passages that are asked for another answer
-_MIN_ASKED = 2  # Words of a question that another file has, too
 _ABOVE = 200  # Characters above a sentence that may say what it is about
 _OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
 # What is not said to be so, or not now, or not for good
@@ -124,11 +117,6 @@ _NARROWS = re.compile(r"\s(?:of|for|in|at|with|from|by) (?:the |an? |our |my )?[
 _IT = re.compile(r"(?:it|this|that|they)\b", re.IGNORECASE)
 _BORDER = re.compile(r"[,;:?!]")
 _WORD = re.compile(r"[^\W_]+")
-_HAS_BEEN = re.compile(  # Between a day and where it was moved
-    r"\W{0,2}(?:,(?! (?:and|but|or|the|an?)\b)[^,.;]{1,40},)?\s*"
-    r"(?:(?:is|are|was|were|has|have|had|been|be|will|now|gets?) ?)*",
-    re.IGNORECASE,
-)
 # Keys of metadata that say of when a document is, the surest first.
 _DATES = ("valid_from", "effective", "date", "year", "published", "updated", "modified", "created")
 
@@ -402,74 +390,6 @@ def by_later(
     return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
 
 
-def as_changed(
-    question: Question,
-    read: Prediction,
-    items: Sequence[RankedSlot],
-    look_at: Callable[[Sequence[RankedSlot]], Prediction],
-) -> Prediction:
-    """A prediction by one of the ``items`` that says what has changed of what it says.
-
-    "The fair is on 6 July" holds no longer where another file says that it "moves to 13 July", or
-    where a later one of the same kind gives another day. Whoever asks what was is not told so.
-    """
-    is_value = read.short is not None and read.kind == "value"
-    if not is_value or _asks_past(question.text) or _asked_day(question) is not None:
-        return read
-    own = read.quotes[0]
-    asked = _words_of(question.text) & _words_of(own.text)
-    if not asked:
-        return read
-    found: list[tuple[bool, date, RankedSlot]] = []
-    day = _day_of(question, own.item)
-    for item in items:
-        slot = item.slot
-        said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
-        about = [text for text in said if asked <= _words_of(text)]
-        same = _source(item) == _source(own.item)
-        # Elsewhere "the meeting" may be another one.
-        if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
-            continue
-        other = _day_of(question, item)
-        if (same and slot.start < own.item.slot.start) or (day and other and other < day):
-            continue
-        later = bool(day and other and other > day)
-        if later or any(map(_CHANGED_TO.search, about)):
-            found.append((later, other or date.min, item))
-    for later, _, item in sorted(found, key=lambda one: one[:2], reverse=True)[:_MOST_LATER]:
-        new = look_at([item])
-        if normalise(new.short or "") == normalise(read.short or ""):
-            continue
-        if not _is_of_same(question.text, read, new):
-            continue
-        if _says_change(new):
-            return _in_place(read, new)
-        if later and new.promised and not new.abstained:
-            return new
-    return read
-
-
-def as_moved(question: str, read: Prediction) -> Prediction:
-    """A prediction by the day to which the one that it gives was moved: "put off to 9 May"."""
-    if read.kind != "value" or not read.short or not read.quotes or _asks_past(question):
-        return read
-    quote = read.quotes[0]
-    moved, place = _MOVED_TO.search(quote.text), quote.text.find(read.short)
-    if moved is None or place < 0 or not any(date_spans(read.short)):
-        return read
-    between = quote.text[place + len(read.short) : moved.start()]
-    if place >= moved.start() or not _HAS_BEEN.fullmatch(between) or _HEDGES.search(quote.text):
-        return read
-    days = (one for one in date_spans(quote.text) if one.start in (moved.end(), moved.end() + 1))
-    day = max(days, key=lambda one: one.end, default=None)
-    if day is None:
-        return read
-    start = quote.start + day.start
-    end = start + len(quote.text[day.start : day.end].rstrip("."))
-    candidate = slot_candidate(quote.item.slot, start, end, read.candidates[0].score)
-    return read._replace(candidates=(candidate, *read.candidates), short=candidate.text)
-
-
 def _asks_past(question: str) -> bool:
     return Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question) is not None
 
@@ -555,13 +475,6 @@ def _in_place(read: Prediction, new: Prediction) -> Prediction:
     return new._replace(
         confidence=confidence, promised=new.promised or read.promised, abstained=False
     )
-
-
-def _day_of(question: Question, item: RankedSlot) -> date | None:
-    """The day on which a message was sent, or of which a document is."""
-    if (sent := day_sent(question, item.slot)) is not None:
-        return sent
-    return _version(item, question.store.sources.head(*_source(item), _HEAD)).day
 
 
 def _words_of(text: str) -> set[str]:

@@ -368,37 +368,26 @@ _PIECE_TOKENS = 2048  # A longer text is summed in pieces, so that memory stays 
 _BATCH_PIECES = 128
 
 
-class StaticEncoder:
-    """all-MiniLM-L6-v2, with a quick way for passages.
+class TokenTable:
+    """A vector for each token, fitted so that the sum of a text's is near to what MiniLM gives it.
 
-    ``encode_quick`` adds up one vector for each token and multiplies the sum by a matrix; table
-    and matrix are fitted so that the result is near to the vector that the network gives the text.
-    Questions and all else are encoded by the network, which has a side for questions. Thread-safe.
-
-    Source: model2vec (Tulkens and van Dongen 2024): token vectors of a sentence encoder, reduced by
-    principal components and weighted by frequency; fitted to the vectors of texts as in tokenlearn.
+    Thread-safe. Source: model2vec (Tulkens and van Dongen 2024): token vectors of a sentence
+    encoder, reduced by principal components and weighted by frequency; fitted to the vectors of
+    texts as in tokenlearn.
     """
 
-    quick_is_final = True
-    dimension = MiniLMEncoder.dimension
+    width = RANK
 
-    def __init__(
-        self, arrays: Mapping[str, NDArray[Any]], digest: str, full: MiniLMEncoder
-    ) -> None:
-        """Take arrays as ``static_shapes`` says, their digest, and the network they were fitted to.
-
-        Row t of the table times scale t is the vector of token t.
-        """
-        self.fingerprint = f"{STATIC_PREFIX}{digest}"
-        self.releases_gil = full.releases_gil
-        self.encode = self.encode_document = full.encode
-        self.encode_query = full.encode_query
-        self.encode_tokens = full.encode_tokens
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take arrays as ``static_shapes`` says; row t of the table times scale t is of token t."""
         self._arrays = arrays
 
-    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, by the table, in half precision as stored."""
-        tokenizer, table, projection = self._loaded
+    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """N texts of any length -> [N, ``width``] float64: the sums of the vectors of their tokens.
+
+        In float64, so that what else is encoded along changes no digit of float32.
+        """
+        tokenizer, table, _ = self._loaded
         sums = np.zeros((len(texts), table.shape[1]))
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
         pieces = _pieces(tokens)
@@ -407,8 +396,11 @@ class StaticEncoder:
             flat = np.concatenate([piece for _, piece in batch])
             added = np.add.reduceat(table[flat], np.cumsum([0, *lengths[:-1]]), axis=0)
             np.add.at(sums, [text for text, _ in batch], added)
-        # In float64, so that what else is encoded along changes no digit of float32.
-        vectors = sums @ projection
+        return sums
+
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N texts of any length -> [N, 384] float32, by the table, in half precision as stored."""
+        vectors = self.sums(texts) @ self._loaded[2]
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         # Over 17,691 passages the cosine with the vector of the network is 0.75 on average.
         return vectors.astype(np.float16).astype(np.float32)
@@ -420,8 +412,45 @@ class StaticEncoder:
         return load_tokenizer(), table, projection
 
 
+class StaticEncoder:
+    """all-MiniLM-L6-v2, with a table of token vectors as the quick way for passages.
+
+    Questions and all else are encoded by the network, which has a side for questions. Thread-safe.
+    """
+
+    quick_is_final = True
+    dimension = MiniLMEncoder.dimension
+
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], digest: str, full: MiniLMEncoder
+    ) -> None:
+        """Take the arrays of a table, their digest, and the network they were fitted to."""
+        self.fingerprint = f"{STATIC_PREFIX}{digest}"
+        self.releases_gil = full.releases_gil
+        self.encode = self.encode_document = full.encode
+        self.encode_query = full.encode_query
+        self.encode_tokens = full.encode_tokens
+        self.encode_quick = TokenTable(arrays).encode_quick
+
+
+def load_token_table(folder: Path = SHIPPED / STATIC) -> tuple[dict[str, NDArray[Any]], str]:
+    """The arrays of a table of token vectors, and their sha256.
+
+    ModelError if there is none, or it is damaged.
+    """
+    arrays, description = load_checkpoint(folder, STATIC)
+    check_tensors(arrays, static_shapes(), folder)
+    return arrays, description["sha256"]
+
+
+@cache
+def shipped_token_table() -> TokenTable:
+    """The table that ships; errors as ``load_token_table``."""
+    return TokenTable(load_token_table()[0])
+
+
 def static_shapes() -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:
-    """Shape and dtype of each array of a ``StaticEncoder``."""
+    """Shape and dtype of each array of a ``TokenTable``."""
     return {
         "table": ((VOCABULARY, RANK), np.int8),
         "scale": ((VOCABULARY,), np.float32),

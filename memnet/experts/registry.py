@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memnet.checkpoints import MODEL, SHIPPED, check_tensors, load_checkpoint, shipped_models
+from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
@@ -18,7 +18,7 @@ from memnet.encoders.minilm import (
     STATIC_PREFIX,
     MiniLMEncoder,
     StaticEncoder,
-    static_shapes,
+    load_token_table,
 )
 from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
 from memnet.encoders.protocol import Encoder, QuickEncoder, TokenEncoder, token_encoder
@@ -95,9 +95,8 @@ def load_encoder(
 
 def load_static_encoder(folder: Path, full: MiniLMEncoder) -> StaticEncoder:
     """The encoder with the table of a folder; ModelError if there is none, or it is damaged."""
-    arrays, description = load_checkpoint(folder, STATIC)
-    check_tensors(arrays, static_shapes(), folder)
-    return StaticEncoder(arrays, description["sha256"][:12], full)
+    arrays, digest = load_token_table(folder)
+    return StaticEncoder(arrays, digest[:12], full)
 
 
 def find_quick(encoder: Encoder) -> Encode | None:

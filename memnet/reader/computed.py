@@ -770,14 +770,10 @@ class _Computation:
         if self.asked.mean:
             mean = (result / len(found)).quantize(Decimal("0.01"), ROUND_HALF_UP)
             result, name = mean.normalize(), "mean"
-        # As the cells write their numbers
-        grouped = any("," in table.texts[header][row] for row, _ in found)
-        mark = "," if grouped and table.points[header] == "." else ""
-        before, after = found[0][1].around
-        short = f"{before}{result:{mark}f}{after}"
+        short = table.written(header, [row for row, _ in found], result)
         empty = len(rows) - len(found)
         without = f" ({empty} without a value)" if empty else ""
-        named, short = with_unit(header, short)
+        named = with_unit(header, short)[0]
         said = f"{named}: {short}, the {name} of {_rows(len(found))}{without}"
         return self._answer(short, said, header, [row for row, _ in found])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet.checkpoints import SHIPPED
+from memnet.encoders.minilm import STATIC, shipped_token_table
 from memnet.encoders.weights import load_tokenizer
 from memnet.errors import MemnetError
 from memnet.reader.checkpoint import (
@@ -18,6 +19,7 @@ from memnet.reader.checkpoint import (
     span_model,
 )
 from memnet.reader.confidence import Calibration
+from memnet.reader.programs import PROGRAMS, ProgramModel, load_programs
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import HEADS, ExtractiveReader, Packer, Reader
 from memnet.runtime.device import CPU
@@ -90,6 +92,7 @@ class LazyReader:
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         self._verdicts: Reader | None = None
+        self._programs: ProgramModel | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
         self.folder: Path | None = None
@@ -132,6 +135,19 @@ class LazyReader:
                 self._verdicts = load_reader(folder, *self._settings, VERDICTS)
             return self._verdicts
 
+    def load_programs(self) -> ProgramModel | None:
+        """What says which program over a table is meant; None where it is left out.
+
+        ModelError if it is damaged.
+        """
+        folder, table = SHIPPED / PROGRAMS, SHIPPED / STATIC / f"{STATIC}.json"
+        with self._lock:
+            installed = table.is_file() and (folder / f"{PROGRAMS}.json").is_file()
+            if self._programs is None and installed:
+                vectors = shipped_token_table()
+                self._programs = ProgramModel(load_programs(folder, vectors.width), vectors)
+            return self._programs
+
     def load_early(self) -> None:
         """Start loading on another thread; an error is raised when the reader is needed."""
 
@@ -139,5 +155,6 @@ class LazyReader:
             with suppress(MemnetError):
                 self.load()
                 self.load_verdicts()
+                self.load_programs()
 
         threading.Thread(target=load).start()

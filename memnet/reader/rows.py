@@ -4,13 +4,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import chain, groupby, product, takewhile
 from operator import lt
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
-from memnet.reader.values import Value, decimal_point, value_of, values_of
+from memnet.reader.values import Value, decimal_point, value_of, values_of, with_unit
 from memnet.text.dates import MONTH_NAMES
 from memnet.text.english import IRREGULAR_VERBS, is_foreign, query_terms, uninflected
 from memnet.text.names import STEM_LETTERS, has_digit
@@ -29,6 +30,7 @@ _SENTENCES = re.compile(r"[^\W_]{4}[.!?](?:\s|$)|[.!?]$", re.MULTILINE)
 _BAR = re.compile(r"(?:^|(?<= ))\|(?= |$)")
 _CONTEXT = " — "  # Before the header of a table in the title of its later parts
 _LINE = re.compile(r"[^\n]+")
+_OTHER_MARKS = str.maketrans(",.", ".,")
 _MAX_CAPTION = 80  # Characters of a heading or a sentence above a table
 _OVERALL = frozenset(("total", "sum", "avera", "mean", "subto", "overa", "all"))  # Stems
 _DATE = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
@@ -161,7 +163,8 @@ class Table:
     def counted(self) -> list[int]:
         """The rows but for those that sum others up."""
         keys = ((row, key.casefold()) for row, key in self.texts[self.key].items())
-        sums = {row for row, key in keys if stems(key.removeprefix("grand ")) <= _OVERALL}
+        named = ((row, stems(key.removeprefix("grand "))) for row, key in keys)
+        sums = {row for row, own in named if own and own <= _OVERALL}
         return [row for row in range(len(self.rows)) if row not in sums]
 
     @cached_property
@@ -181,6 +184,17 @@ class Table:
         """The values of a column in some rows; None where they can't be compared."""
         texts = self.texts[header]
         return values_of({row: texts[row] for row in rows if row in texts}, self.points[header])
+
+    def written(self, header: str, rows: Iterable[int], number: Decimal) -> str:
+        """A number as some cells of a column write theirs, with their unit."""
+        texts, point = [self.texts[header][row] for row in rows], self.points[header]
+        grouped = any(("," if point == "." else ".") in one for one in texts)
+        digits = f"{number:{',' * grouped}f}"
+        if point == ",":
+            digits = digits.translate(_OTHER_MARKS)
+        value = value_of(texts[0], point)
+        before, after = value.around if value is not None else ("", "")
+        return with_unit(header, f"{before}{digits}{after}")[1]
 
     def line(self, row: int, header: str) -> Row:
         """Where the cell of a row and a column stands."""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, groupby, product
+from math import exp
 from typing import NamedTuple, cast
 
-from memnet.attention.arrays import probability_of, weighted
+from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.cells import (
     CELL_CONFIDENCE,
@@ -28,6 +29,13 @@ from memnet.reader.cells import (
 from memnet.reader.computed import QUANTITIES, Computed, compute, headers_of, operation_of
 from memnet.reader.contrasts import shape_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
+from memnet.reader.programs import (
+    MOST_ROWS,
+    Program,
+    ProgramModel,
+    ProgramSignals,
+    probability_of_program,
+)
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import whole_row
 from memnet.reader.rows import (
@@ -47,7 +55,7 @@ from memnet.reader.rows import (
     under_headings,
     unit_in,
 )
-from memnet.reader.spans import Reader
+from memnet.reader.spans import Passage, Reader, answered_by
 from memnet.reader.values import HOW_MANY, UNIT_NAMES, ticks_of, unit_of, value_of, with_unit
 from memnet.storage import Slot
 from memnet.text.english import ASKS_WHO, is_foreign, query_terms
@@ -64,6 +72,11 @@ _WEIGHTS = (1.76, 1.59, 2.35)
 _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
+_MOST_PROGRAMS = 5  # That the network for verdicts is asked about
+_EPSILON = 1e-4  # Of a probability, for its log-odds
+_BY_RULES = 0.8  # Of the confidence of what the words say, where no program gives it
+# Least probability of a program, and where the words say that the table lacks what is asked for
+_LEAST, _SURE = 0.25, 0.5
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
@@ -84,28 +97,6 @@ _LAST = re.compile(
     r"(?:when|what day|on which day)\b.{1,80}\b(?:(?P<last>last)|first)\b", re.IGNORECASE
 )
 _DATED = re.compile(r"^(?:[-*•] )?(?P<day>[^:\n]{4,30}?)(?::| –| -) (?P<what>\S.*)", re.MULTILINE)
-_ASKS_AMOUNT = re.compile(
-    r"(?:(?:and|so|but),? )?(?:what|how (?:much|high)|(?:the )?(?:sum|total))\b", re.IGNORECASE
-)
-_ASKS_TOTAL = re.compile(
-    r"\b(?:total|sum|altogether|in all)\b|\bcomes? to\b|"
-    r"\bhow (?:much|high) (?:was|is|were) the (?:\w+ ){0,3}(?:bill|invoice)\b",
-    re.IGNORECASE,
-)
-_TOTAL = re.compile(
-    r"(?:grand |invoice )?(?:total|sum)\b|(?:amount|balance) due|to pay|to be paid|amount payable|"
-    r"invoice amount",
-    re.IGNORECASE,
-)
-# A line that ends with an amount
-_AMOUNT = re.compile(
-    r"^(?P<label>[^\W\d_][^|:\n]{1,50}?)(?:[:|] ?| )[ |]{0,20}"
-    r"(?P<value>(?:[$€£] ?|[A-Z]{3} )?\d[\d.,]{0,15}"
-    r"(?: ?(?:[$€£]|[A-Z]{3}|euros?|pounds?|dollars?))?)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_MIN_OF_BILL = 0.6  # Share of the question's words that it has
-_MOST_OF_BILL = 20  # Passages of a bill, at most
 _DENIES = re.compile(
     r"\b(?:not|never)\b|n['’]t\b|\b(?:has|have|had|got|paid|with) no\b", re.IGNORECASE
 )  # What a cell says is not so
@@ -118,9 +109,6 @@ _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
 _NO_OWNERS = frozenset("who what where when how which that there it he she".split())
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 _WHICH_TIME = re.compile(r"\b(?:which|what) (?:day|weekday|month)s?\b", re.IGNORECASE)
-_DONE = re.compile(
-    r"\w{2,20}ed|sold|sent|lent|bought|built|made|kept|lost|held|won|paid|given|taken"
-)
 _FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
 
@@ -132,7 +120,6 @@ class _Found(NamedTuple):
     cell: Cell
     headed: bool = False  # Whether one of them is said with its header, as "pier 11"
     read: RowRead | None = None  # In its row, if it was found by attention and not by words alone
-    total: bool = False  # Whether it is the sum that a document says
 
 
 def read_cells(
@@ -142,6 +129,7 @@ def read_cells(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
     reader: Reader | None = None,
     judge: Reader | None = None,
+    programs: ProgramModel | None = None,
 ) -> Prediction:
     """What a question asks of a table; nothing where no row or no column stands out.
 
@@ -152,10 +140,28 @@ def read_cells(
         passages_of: by source and namespace the passages, in their order: at most so many.
         reader: by which a cell is judged; None: by the words of the question alone.
         judge: the network for verdicts, which is asked beside it.
+        programs: the model of which program over a table is meant.
     """
     question = SATURDAY.sub("Saturday", question)
-    asked = _asked(question, terms)
+    asked = asked_of(question, terms)
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
+    by_rules = _by_rules(asked, passages, tables, passages_of, reader, judge)
+    whether = asks_whether(question) and not _TELLS.search(question)
+    if programs is None or judge is None or whether or not tables or is_foreign(question):
+        return by_rules
+    return _by_programs(asked, tables, passages_of, judge, programs, by_rules)
+
+
+def _by_rules(
+    asked: Asked,
+    passages: Sequence[RankedSlot],
+    tables: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    reader: Reader | None,
+    judge: Reader | None,
+) -> Prediction:
+    """What the words of a question say of a table; ``tables`` are the passages that hold rows."""
+    question = asked.question
     rows = [
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
@@ -165,8 +171,7 @@ def read_cells(
     found, denies = None, _DENIES.search(question) is not None
     if not (whether or denies):
         found = (
-            _total(asked, passages, passages_of)
-            or _in_timetable(asked, rows)
+            _in_timetable(asked, rows)
             or _look_up(asked, rows)
             or _entry(asked, passages, passages_of)
             or _in_forms(asked, passages)
@@ -174,8 +179,6 @@ def read_cells(
         if found and _is_text(found.cell) and asked.own.isdisjoint(found.cell.named):
             found = None
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
-    if found is not None and found.total:
-        said |= _TOTALS  # "How much is it altogether?"
     computed = None
     if operation is not None and not operation & said:
         computed = _computed(question, tables, passages_of)
@@ -199,6 +202,65 @@ def read_cells(
     return answer
 
 
+def _by_programs(
+    asked: Asked,
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    judge: Reader,
+    programs: ProgramModel,
+    by_rules: Prediction,
+) -> Prediction:
+    """The likeliest of what programs over tables give and what the words say."""
+    attended = {item.slot.id for item in passages}
+    whole = [
+        item if item.slot.id in attended else replace(item, attention=0.0)
+        for item in _whole_sources(passages, passages_of, MOST_ROWS)
+    ]
+    tables = [table for items in by_source(whole) for table in tables_of(items)]
+    likely, nothing = programs.likeliest(asked, tables, _MOST_PROGRAMS)
+    own = _plain_of(by_rules)
+    # What the words say to be missing is a surer sign than that no program is likely.
+    best, most = by_rules, _SURE if by_rules.abstained else _LEAST
+    most = max(most, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
+    for program, share in likely:
+        passage = Passage(program.lines[0].title, program.said)
+        stated = judge.read(answered_by(asked.question, program.short), [passage]).answerable
+        same = program.short.casefold() == own
+        signals = ProgramSignals(
+            bias=1.0, share=exp(share), likely=share, nothing=nothing,
+            stated=log_odds(stated, _EPSILON), same=float(same),
+            other=float(bool(own) and not same), computed=float(program.operation != "cell"),
+        )  # fmt: skip
+        probability = probability_of_program(signals)
+        if probability > most or (same and best is by_rules):
+            shown = by_rules if same else _program_shown(program, share)
+            best, most = shown._replace(confidence=probability), probability
+    return best
+
+
+def _plain_of(prediction: Prediction) -> str:
+    """The answer of a prediction as a program gives it; empty of none."""
+    if not prediction.candidates:
+        return ""
+    short = prediction.short or ""
+    return (short if prediction.added else prediction.candidates[0].text).casefold()
+
+
+def _program_shown(program: Program, share: float) -> Prediction:
+    """What a program gives; ``share`` is the logarithm of its probability."""
+    rows = program.lines
+    if program.operation == "cell" and len(program.rows) == 1:
+        [row], cell = rows, program.table.rows[program.rows[0]][program.header]
+        slot = row.item.slot
+        if slot.text[cell.start : cell.end] == cell.text:  # not the rest of a row that is cut
+            candidate = slot_candidate(slot, cell.start, cell.end, exp(share))
+            quotes = quote_around(row.item, cell.start, cell.end)
+            short = with_unit(program.header, cell.text)[1]
+            return Prediction((candidate,), (row.item,), "table", quotes=quotes, short=short)
+    computed = Computed(program.short, program.said, rows, None, exp(share))
+    return _computed_shown(computed)._replace(kind="table")
+
+
 def _is_of_another(question: str, row: Row) -> bool:
     """Whether a question says a name like one of a row that neither it nor its headers have."""
     above = " ".join((row.title, *(one.header for one in row.cells)))
@@ -218,9 +280,7 @@ def _cell_shown(
     # A question all of whose words the row explains, and that says its name, needs no network: of
     # 21 such cells 18 were right, before those of another kind than is asked for were left out.
     share = asked.share(found.row)
-    if found.total:  # of the bill that has so much of the question
-        confidence = min(CELL_CONFIDENCE, found.values)
-    elif (
+    if (
         reader is None
         or (share == 1 and (found.first or found.headed or _names_one_row(asked, rows, found)))
         or found.cell not in found.row.cells
@@ -233,7 +293,7 @@ def _cell_shown(
         signals = cell_signals(asked, rows, found.row, found.cell, read, judge)
         confidence = probability_of_cell(signals, by_words=found.read is None)
     quotes = quote_around(item, start, end)
-    if found.cell not in found.row.cells and not found.total:  # the header of one of them
+    if found.cell not in found.row.cells:  # the header of one of them
         whole = whole_row(found.row)
         quotes = (*(one for one in quotes if not one.overlaps(whole)), whole)
     short = with_unit(found.cell.header, candidate.text)[1]
@@ -335,21 +395,21 @@ def _computed(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
-    tables: list[Table] = []
-    for items in by_source(_whole_sources(passages, passages_of)):
-        tables += tables_of(items)
-    return compute(question, tables)
+    whole = by_source(_whole_sources(passages, passages_of))
+    return compute(question, [table for items in whole for table in tables_of(items)])
 
 
 def _whole_sources(
-    passages: Sequence[RankedSlot], passages_of: Callable[[str, str, int], Sequence[Slot]]
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    most: int = _MOST_SLOTS,
 ) -> Iterator[RankedSlot]:
-    """All passages of the sources of some, but for sources that are too large."""
+    """All passages of the sources of some, but for sources with more than ``most`` of them."""
     own = {item.slot.id: item for item in passages}
     sources = {(item.slot.source, item.slot.namespace): item for item in reversed(passages)}
     for item in sources.values():
-        slots = passages_of(item.slot.source, item.slot.namespace, _MOST_SLOTS + 1)
-        if len(slots) <= _MOST_SLOTS:  # never from a part
+        slots = passages_of(item.slot.source, item.slot.namespace, most + 1)
+        if len(slots) <= most:  # never from a part
             yield from (own.get(one.id) or replace(item, slot=one) for one in slots)
 
 
@@ -384,14 +444,12 @@ def _first_fitting(rows: Sequence[Row], limit: int) -> Iterator[Quotation]:
 
 def _look_up(asked: Asked, rows: Sequence[Row]) -> _Found | None:
     """The cell that a question asks for."""
-    rest = HOW_MANY.sub("", asked.question)
-    quantity_of = stems(rest) if rest != asked.question else frozenset()
     found: list[_Found] = []
     for _, group in groupby(rows, lambda row: row.item.slot.id):
         own = list(group)
         titles = titles_of(own[0].item)
-        both = (_read_row(asked, row, titles) or _read_quantity(quantity_of, row) for row in own)
-        found += (one for one in both if one is not None and not _is_turned(asked, one, own))
+        read = (_read_row(asked, row, titles) for row in own)
+        found += (one for one in read if one is not None and not _is_turned(asked, one, own))
     found = [one for one in found if asked.is_of_kind(one.cell.text)]
     found.sort(key=lambda one: (-one.named, -one.values, not one.first))
     if not found or (len(found) > 1 and found[1][:3] == found[0][:3]):
@@ -514,50 +572,6 @@ def _entry(
                 one = _Found(0, 1.0, False, Row(item, tuple(cells)), cells[0])
                 entries.append((len(asked.own & said), amount, one))
     return max(entries, key=lambda one: one[:2])[2] if entries else None
-
-
-def _total(
-    asked: Asked,
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
-) -> _Found | None:
-    """The sum that one document says, of a bill or offer that the question names by its words.
-
-    It has all numbers and names of the question, most of its other words, and more than any other.
-    What else the line of the sum says, as a month, is asked for; none of what the bill lists is.
-    """
-    if not (_ASKS_AMOUNT.match(asked.question) and _ASKS_TOTAL.search(asked.question)):
-        return None
-    words = _WORD.findall(asked.question)[1:]
-    names = {stem(one.casefold()) for one in words if one[0].isupper()} & asked.own | asked.codes
-    wanted = asked.own - _ASKING - _TOTALS
-    found: list[tuple[int, _Found]] = []
-    of_bill = bool(asked.own & _BILLS)
-    for item in {(item.slot.source, item.slot.namespace): item for item in passages}.values():
-        slots = passages_of(item.slot.source, item.slot.namespace, _MOST_OF_BILL)
-        said = frozenset[str]().union(*(stems(f"{one.title}\n{one.text}") for one in slots))
-        amounts = [(slot, line) for slot in slots for line in _AMOUNT.finditer(slot.text)]
-        lines = [
-            (slot, line)
-            for slot, line in amounts
-            if _TOTAL.match(line["label"])
-            and stems(line["label"]) - _TOTALS - _OF_TOTALS <= asked.own
-        ]
-        listed = [stems(line["label"]) - _TOTALS for _, line in amounts]
-        others = (one for one in listed if one and one <= asked.own)
-        if any(not of_bill or one & _OF_TOTALS for one in others):
-            continue  # "How much is the VAT?"
-        shared = wanted & said
-        fits = shared and len(shared) >= _MIN_OF_BILL * len(wanted) and names - _TOTALS <= said
-        if lines and fits and len(slots) < _MOST_OF_BILL:
-            slot, line = lines[-1]
-            cells = [Cell("", line[name], *line.span(name)) for name in ("label", "value")]
-            row = Row(replace(item, slot=slot), tuple(cells))
-            share = len(shared) / len(wanted)
-            found.append((len(shared), _Found(1, share, True, row, cells[1], total=True)))
-    most = max((count for count, _ in found), default=0)
-    best = [one for count, one in found if count == most]
-    return best[0] if len(best) == 1 else None
 
 
 def _lacking(asked: Asked, passages: Sequence[RankedSlot]) -> Iterator[Quotation]:
@@ -691,7 +705,8 @@ def _whole(table: Table) -> Iterator[Quotation]:
         yield Quotation(rows[0].item, start, rows[-1].cells[-1].end, 0.0)
 
 
-def _asked(question: str, terms: Mapping[str, float]) -> Asked:
+def asked_of(question: str, terms: Mapping[str, float]) -> Asked:
+    """The words of a question, with the weights of those that the memory has."""
     words: list[str] = []
     meant: list[str] = []
     for word in query_terms(question):
@@ -795,7 +810,7 @@ def _read_row(asked: Asked, row: Row, titles: frozenset[str]) -> _Found | None:
     covered = asked.weight(about) >= _MIN_COVERED * needed
     # "The price in 2024" is not that of a row which has another column for 2024.
     codes_fit = asked.codes <= said.union(*(other.named for other in named))
-    if weight and covered and codes_fit and not _is_of_other_event(asked, cell.header, about):
+    if weight and covered and codes_fit:
         return _Found(len(named), weight, row.cells[0] in named, row, cell, with_header > 0)
     return None
 
@@ -848,19 +863,6 @@ def _is_under_another(
     )
 
 
-def _is_of_other_event(asked: Asked, header: str, known: frozenset[str]) -> bool:
-    """Whether a header says that something else happened: "copies sold" to copies reprinted.
-
-    Both a word of the header that is not asked for, and one of the question that is not ``known``
-    from the row, are participles.
-    """
-    own = [word for word in _WORD.findall(header.casefold()) if _DONE.fullmatch(word)]
-    other = [word for word in _WORD.findall(asked.question.casefold()) if _DONE.fullmatch(word)]
-    return any(stem(word) not in asked.order for word in own) and any(
-        stem(word) in asked.own - known - _ASKING for word in other
-    )
-
-
 def _contradicts(asked: Asked, row: Row, best: Row, titles: frozenset[str]) -> bool:
     """Whether the question says all of a cell of another row of the same table as the best one.
 
@@ -870,24 +872,6 @@ def _contradicts(asked: Asked, row: Row, best: Row, titles: frozenset[str]) -> b
         return False
     said = titles | best.said
     return any(asked.names(cell) and not cell.value & asked.own <= said for cell in row.cells)
-
-
-def _read_quantity(asked: frozenset[str], row: Row) -> _Found | None:
-    """The one number in a row whose other cells name what "how many" is asked of.
-
-    What the title says, "How many apples are in the apple cake?", names no row. All words of the
-    question count, also those that the memory does not have: "How many eggs does a hen lay?"
-    """
-    title = stems(row.item.slot.title)
-    names = {cell: cell.value - title for cell in row.cells}
-    rest = [cell for cell, name in names.items() if not name or not name <= asked]
-    if len(rest) != 1 or len(names) < 2 or not any(one[0].isdigit() for one in names.pop(rest[0])):
-        return None
-    said = frozenset[str]().union(*names.values())
-    known = asked & said.union(title, *(cell.named for cell in row.cells))
-    if len(known) < _MIN_COVERED * len(asked):
-        return None
-    return _Found(0, len(said) / len(asked), False, row, rest[0])
 
 
 # Words that ask, and need not stand in a table.
@@ -903,15 +887,6 @@ _ALLOWED = stems("allowed permitted possible included available may can")
 _USED = stems("use")
 _OF_ANY = stems("value answer status included available")  # Headers of whatever stands before
 _WHICH = frozenset("which what whose".split())
-_TOTALS = stems(
-    "total sum altogether overall all come bill invoice amount due paid pay payable payment cost "
-    "charge price balance much high"
-)
-_BILLS = stems("bill invoice quote offer receipt order job")
-# Of the line of a sum, or of lines beside it
-_OF_TOTALS = stems(
-    "with incl including vat tax net gross deposit discount subtotal delivery shipping"
-)
 _SHORT_NUMBER, _NUMBER = re.compile(r"\d{1,2}"), re.compile(r"\d[\d.,]{0,15}")
 _FEW = re.compile(r"\d{1,3}(?:[.,]\d{1,9})?")  # No code or year
 _IS = re.compile(r"(?:is|are|was|were) (?!there\b)", re.IGNORECASE)

@@ -109,7 +109,7 @@ NOT_GIVEN = re.compile(r"[-–—.?/]{1,3}|n/?a|none|unknown|no data", re.IGNORE
 _YES = frozenset("yes y x true ✓ ✔ ja".split())
 _NO = frozenset("no n none - – false ✗ ✘ nein".split())
 _GROUPED = re.compile(r"[1-9]\d{0,2}([.,' ])\d{3}")
-_MOST_DIGITS = 30
+_MOST_DIGITS = 20  # Sums of more are not exact
 # "Height (m)", "Price [EUR]", "Length in km", "Weight, kg"
 _UNIT = rf"(?:{UNITS}|{CURRENCY}|min|sec|hrs?|h|s|t|kn|ha|[ck]cal|sq\.? ?m)"
 _HEADER = re.compile(

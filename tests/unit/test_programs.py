@@ -1,0 +1,221 @@
+"""Programs over tables, against sums, extremes and selections that are computed anew."""
+
+import shutil
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.checkpoints import SHIPPED
+from memnet.encoders.minilm import shipped_token_table
+from memnet.errors import ModelError
+from memnet.reader.answers import Prediction
+from memnet.reader.programs import (
+    PROGRAMS,
+    Program,
+    ProgramModel,
+    ProgramSignals,
+    list_programs,
+    load_programs,
+    probability_of_program,
+)
+from memnet.reader.rows import Table, tables_of
+from memnet.reader.spans import Passage, Reading
+from memnet.reader.tables import asked_of, read_cells
+from memnet.text.english import query_terms
+from tests.reading import ranked
+
+_KENNELS = """Kennel | Dog | Keeper | Weight (kg) | Arrived | Walked
+K1 | Bruno | Ada | 31.5 | 2024-03-02 | yes
+K2 | Fips | Bo | 7 | 2024-05-17 | no
+K3 | Luna | Ada | 18.2 | 2024-01-09 | yes
+K4 | Rex | Cem |  | 2024-04-21 | no"""
+
+
+def _table(text: str, title: str = "Kennels") -> Table:
+    [table] = tables_of(ranked({title: text}))
+    return table
+
+
+def _programs(question: str, *tables: Table) -> list[Program]:
+    words = query_terms(question)
+    asked = asked_of(question, dict.fromkeys(words, 1 / len(words)))
+    return list_programs(asked, tables, shipped_token_table()).programs
+
+
+def _model() -> ProgramModel:
+    vectors = shipped_token_table()
+    return ProgramModel(load_programs(SHIPPED / PROGRAMS, vectors.width), vectors)
+
+
+def _short(programs: Sequence[Program], operation: str, header: str, **by: str | None) -> set[str]:
+    return {
+        one.short
+        for one in programs
+        if (one.operation, one.header) == (operation, header)
+        and all(getattr(one, name) == value for name, value in by.items())
+    }
+
+
+def test_cells_lists_counts_and_extremes_of_the_rows_that_are_named_are_listed() -> None:
+    found = _programs("Which dogs does Ada keep?", _table(_KENNELS))
+    assert "Bruno, Luna" in _short(found, "list", "Dog")
+    assert "2" in _short(found, "count", "Dog")
+    assert "Bruno" in _short(found, "most", "Dog", by="Weight (kg)")
+    assert "49.7 kg" in _short(found, "sum", "Weight (kg)")
+    assert "24.85 kg" in _short(found, "mean", "Weight (kg)")
+    assert "Rex" in _short(_programs("Who is in K4?", _table(_KENNELS)), "cell", "Dog")
+
+
+def test_a_day_is_that_of_the_question_however_both_are_written() -> None:
+    found = _programs("Who arrived on 17 May?", _table(_KENNELS))
+    assert _short(found, "cell", "Dog", by=None) == {"Fips"}
+    other = _programs("Who arrived on 5 July?", _table(_KENNELS))
+    assert not any(each.header == "Arrived" and each.said for one in other for each in one.where)
+
+
+def test_rows_without_a_value_or_beyond_a_number_are_selected() -> None:
+    found = _programs("Which dogs weigh over 10 kg?", _table(_KENNELS))
+    assert "Bruno, Luna" in _short(found, "list", "Dog")
+    assert "Rex" in _short(found, "cell", "Dog", by="Weight (kg)")  # not given
+    assert "Fips, Rex" in _short(found, "list", "Dog", by="Walked")
+
+
+def test_a_table_of_sums_and_one_of_a_single_row_have_no_programs() -> None:
+    assert not _programs("Who has most?", _table("Who | What\nTotal | 3\nSum | 4"))
+    assert not _programs("Who has most?", _table("Who | What\nAnn | 3"))
+
+
+def test_columns_as_rows_quote_the_row_that_they_are_of() -> None:
+    text = " | 2021 | 2022\nRent | 500 | 540\nFuel | 90 | 75"
+    found = _programs("Which year had the highest rent?", _table(text, "Costs"))
+    [best] = [one for one in found if one.operation == "most" and one.short == "2022"]
+    assert [one.cells[0].text for one in best.lines] == ["Rent"]
+
+
+def test_numbers_are_written_as_the_cells_write_theirs() -> None:
+    table = _table("Club | Paid\nOaks | 1.250,50 €\nElms | 2.100,00 €\nAsh | 80,00 €")
+    assert "3.430,50 €" in _short(_programs("What was paid in all?", table), "sum", "Paid")
+
+
+def test_two_days_have_no_difference_and_two_times_have() -> None:
+    table = _table("Hike | Day | Start\nLake | 2024-01-30 | 9:15\nPeak | 2024-03-02 | 8:00")
+    found = _programs("How much later is the lake than the peak?", table)
+    assert _short(found, "difference", "Start") == {"1:15"}
+    assert not _short(found, "difference", "Day")
+
+
+def test_what_numbers_rows_is_no_amount() -> None:
+    table = _table("Locker no. | Owner | Key\n101 | Ann | A\n205 | Bo | B\n309 | Cy | C")
+    found = _programs("What do the lockers come to?", table)
+    assert not {one.operation for one in found} & {"sum", "mean", "most"}
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("north south east".split()), st.integers(0, 9_999)),
+        min_size=3,
+        max_size=12,
+    )
+)
+def test_what_is_computed_agrees_with_the_cells(cells: list[tuple[str, int]]) -> None:
+    rows = [
+        f"Mill {chr(65 + n)} | {side} | {n + 1} t | {amount}"
+        for n, (side, amount) in enumerate(cells)
+    ]
+    table = _table("\n".join(["Mill | Side | Load | Sacks", *rows]), "Mills")
+    found = _programs("How many sacks on the north side?", table)
+    north = [amount for side, amount in cells if side == "north"]
+    every = [amount for _, amount in cells]
+    by_side = [
+        (one, north if one.where else every)
+        for one in found
+        if all(each.value == "north" for each in one.where)
+    ]
+    assert by_side
+    for program, amounts in by_side:
+        if program.operation == "count":
+            assert program.short == str(len(amounts))
+        elif program.header == "Sacks" and program.operation == "sum":
+            assert Decimal(program.short) == sum(amounts)
+        elif program.header == "Sacks" and program.operation in ("highest", "lowest"):
+            assert int(program.short) == (max if program.operation == "highest" else min)(amounts)
+        elif program.header == "Mill" and program.by == "Sacks" and program.operation == "most":
+            best = [
+                f"Mill {chr(65 + n)}" for n, (_, one) in enumerate(cells) if one == max(amounts)
+            ]
+            assert set(program.short.split(" and ")) <= set(best)
+
+
+def test_probabilities_are_of_answers_and_of_none() -> None:
+    words = dict.fromkeys(query_terms("How heavy is Luna?"), 0.5)
+    found, nothing = _model().likeliest(
+        asked_of("How heavy is Luna?", words), [_table(_KENNELS)], 10_000
+    )
+    assert found[0][0].short == "18.2"
+    assert sum(np.exp(share) for _, share in found) + np.exp(nothing) == pytest.approx(1, abs=1e-4)
+    assert len({one.short.casefold() for one, _ in found}) == len(found)
+
+
+def test_without_tables_none_is_meant() -> None:
+    asked = asked_of("Who is it?", {})
+    assert _model().likeliest(asked, [], 5) == ([], pytest.approx(0.0))
+
+
+def test_what_the_networks_say_raises_the_probability() -> None:
+    signals = ProgramSignals(1.0, 0.5, -0.7, -2.0, 0.0, 0.0, 0.0, 0.0)
+    surer = signals._replace(stated=3.0)
+    assert probability_of_program(signals) < probability_of_program(surer)
+    assert probability_of_program(surer) < probability_of_program(
+        surer._replace(share=0.9, likely=-0.1)
+    )
+
+
+def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / PROGRAMS, tmp_path / "own")
+    [weights] = (tmp_path / "own").glob("*.safetensors")
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(ModelError, match=r"damaged|sha256|reinstall"):
+        load_programs(tmp_path / "own", shipped_token_table().width)
+
+
+class _Agreeing:
+    """Says of everything that it is an answer."""
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        return Reading((), 0.0, 0.0, 0.9)
+
+
+def _read(question: str, text: str) -> Prediction:
+    words, passages = query_terms(question), ranked({"Kennels": text})
+    return read_cells(
+        question,
+        dict.fromkeys(words, 1 / len(words)),
+        passages,
+        lambda *_: [one.slot for one in passages],
+        judge=_Agreeing(),
+        programs=_model(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Which dog came on 17 May?", "Fips"),
+        ("Who looks after Rex?", "Cem"),
+        ("What is the heaviest dog?", "Bruno"),
+    ],
+)
+def test_what_words_alone_do_not_say_is_answered_by_a_program(question: str, short: str) -> None:
+    found = _read(question, _KENNELS)
+    assert (found.kind, found.short) == ("table", short)
+    assert found.confidence is not None
+    assert all(one.text in _KENNELS for one in found.quotes)
+
+
+def test_a_question_for_yes_or_no_has_no_program() -> None:
+    assert not _read("Is Rex walked by Bruno?", _KENNELS).candidates
