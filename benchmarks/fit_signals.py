@@ -9,13 +9,12 @@ questions about the everyday collections of part "fit", how likely they are righ
 is cross-validated by question; the weights stand in ``memnet.reader.support`` and ``.cells``.
 READER reads the cells; verdicts are those of the shipped network.
 
-With ``--attention`` the weights of attention over rows and over their cells come first, from the
-questions about the same collections that one cell answers: those of the others are fitted to it.
+With ``--attention`` the weights of attention over rows, from the questions about the same
+collections that one cell answers: those of cells are fitted to it.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -34,21 +33,12 @@ from memnet.documents.training.calibration import Predictor
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader import tables
 from memnet.reader.answers import asks_whether
-from memnet.reader.cells import (
-    Asked,
-    CellSignals,
-    ColumnSignals,
-    RowRead,
-    RowSignals,
-    cell_signals,
-    column_signals,
-    read_row,
-    row_signals,
-)
+from memnet.reader.cells import Asked, CellSignals, RowRead, RowSignals, cell_signals, row_signals
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.rows import Cell, Row
+from memnet.reader.rows import Cell, Row, under_headings
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.support import VerdictSignals, verdict_signals
+from memnet.reader.tables import asked_of as tables_asked_of
 
 _FOLDS = 5
 _LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -70,7 +60,7 @@ def main() -> None:
         _fit_attention(options.reader)
         return
     verdicts: list[_Case] = []
-    cells: list[tuple[bool, _Case]] = []
+    cells: list[_Case] = []
     plain = (one for one in judged("fit") if one.origin == "plain")
     pairs = [*_documents(options.data), *plain]
     for _, asked, memory in everyday_memories("fit", "text", str(options.reader)):
@@ -79,12 +69,7 @@ def main() -> None:
         while pairs:
             verdicts.append(_case_of(memory, pairs.pop()))
     _report("verdicts", verdicts)
-    # Words find no cell whose header is not meant, attention few of a row that is named.
-    for name, words, without in (("words", True, "meant"), ("attention", False, "first")):
-        some = [case for by_words, case in cells if by_words == words]
-        without_it = (one.signals._replace(**{without: 0.0}) for one in some)
-        cases = [_Case(each, one.right) for each, one in zip(without_it, some, strict=True)]
-        _report(f"cells by {name}", cases)
+    _report("cells", cells)
 
 
 def _documents(data: Path) -> Iterator[Pair]:
@@ -115,8 +100,8 @@ def _case_of(memory: Engine, pair: Pair) -> _Case:
     return _Case(signals, word == pair.verdict)
 
 
-def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, _Case]]:
-    """The cells that are looked up, each with whether by words alone, and whether it is right."""
+def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[_Case]:
+    """The cells that are looked up, each with whether it is right."""
     if not isinstance(memory.answerer, Predictor):
         raise SystemExit("the memory has no reader")
     for one in asked:
@@ -129,8 +114,8 @@ def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bo
             seen.append(cell.text)
             return cell_signals(question, rows, row, cell, read, judge)
 
-        def sure(signals: CellSignals, by_words: bool, seen: list[Any] = seen) -> float:
-            seen.append((by_words, signals))
+        def sure(signals: CellSignals, seen: list[Any] = seen) -> float:
+            seen.append(signals)
             return 1.0
 
         with (
@@ -139,55 +124,53 @@ def _cells(memory: Engine, asked: Sequence[dict[str, Any]]) -> Iterator[tuple[bo
         ):
             memory.answerer.predict(one["question"])
         if seen:
-            said, (by_words, signals) = seen[:2]
+            said, signals = seen[:2]
             short = one["type"] in ("value", "multi")
             right = any(holds(said, phrase) or holds(phrase, said) for phrase in phrases(one))
-            yield by_words, _Case(signals, short and right)
+            yield _Case(signals, short and right)
 
 
 class _Choice(NamedTuple):
     """Of what attention is to choose one, as signals, and which are right."""
 
-    signals: Sequence[RowSignals] | Sequence[ColumnSignals]
+    signals: Sequence[RowSignals]
     right: Sequence[bool]
 
 
 def _fit_attention(folder: Path) -> None:
-    """Weights by which most attention goes to rows, and to cells, that answer."""
-    rows: list[_Choice] = []
-    columns: list[_Choice] = []
+    """Print the weights by which most attention goes to rows that answer."""
+    choices: list[_Choice] = []
     for _, asked, memory in everyday_memories("fit", "text", str(folder)):
         for one in asked:
             if one["type"] not in ("value", "multi") or not isinstance(memory.answerer, Predictor):
                 continue
-            seen: list[tuple[Asked, Sequence[Row], Reader]] = []
+            questions: list[Asked] = []
+            seen: list[list[Row]] = []
 
-            def record(*seen_by: Any, seen: list[Any] = seen) -> None:
-                seen.append(seen_by)
+            def asked_of(*given: Any, questions: list[Asked] = questions) -> Asked:
+                questions.append(tables_asked_of(*given))
+                return questions[-1]
 
-            with ExitStack() as patches:
-                for name in ("_look_up", "_entry", "_in_forms"):
-                    patches.enter_context(patch.object(tables, name, return_value=None))
-                patches.enter_context(patch.object(tables, "_lacking", return_value=()))
-                patches.enter_context(patch.object(tables, "attended_cell", record))
+            def rows_read(*given: Any, seen: list[list[Row]] = seen) -> list[Row]:
+                seen.append(under_headings(*given))
+                return seen[-1]
+
+            with (
+                patch.object(tables, "asked_of", asked_of),
+                patch.object(tables, "under_headings", rows_read),
+            ):
                 memory.answerer.predict(one["question"])
-            for question, found, reader in seen[:1]:
-                answering = [
-                    right_cells(row.cells, quotes(one), phrases(one)) or [False] * len(row.cells)
-                    for row in found
+            for question, rows in zip(questions, seen, strict=True):
+                right = [
+                    any(right_cells(row.cells, quotes(one), phrases(one)) or ()) for row in rows
                 ]
-                rows.append(_Choice(row_signals(question, found), list(map(any, answering))))
-                for row, own in zip(found, answering, strict=True):
-                    if any(own):
-                        read = read_row(question.question, row, reader)
-                        columns.append(_Choice(column_signals(question, row, read), own))
-    for name, choices in (("rows", rows), ("cells", columns)):
-        usable = [one for one in choices if any(one.right) and not all(one.right)]
-        weights = [round(weight, 3) for weight in _chosen_weights(usable)]
-        logits = [[weighted(weights, each) for each in one.signals] for one in usable]
-        best = [one.index(max(one)) for one in logits]
-        right = sum(one.right[place] for one, place in zip(usable, best, strict=True))
-        print(f"{name}: {len(usable)}, right {right}", type(usable[0].signals[0])(*weights))
+                if any(right) and not all(right):
+                    choices.append(_Choice(row_signals(question, rows), right))
+    weights = [round(weight, 3) for weight in _chosen_weights(choices)]
+    logits = [[weighted(weights, each) for each in one.signals] for one in choices]
+    best = [one.index(max(one)) for one in logits]
+    right_ones = sum(one.right[place] for one, place in zip(choices, best, strict=True))
+    print(f"rows: {len(choices)}, right {right_ones}", RowSignals(*weights))
 
 
 def _chosen_weights(choices: Sequence[_Choice]) -> list[float]:

@@ -493,9 +493,8 @@ def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Predictio
     """A cell of a table and what was read, each only where the other leaves it possible.
 
     A cell is one that the last hop attends to, unless it was computed from a whole table, or row
-    and column are named without doubt. What was
-    read in a row is not what another row, which the table lacks, was asked for; nor does a row
-    answer that is unlikely to with its headers, unless they stand in it, where the reader saw them.
+    and column are named without doubt. A row does not answer that is unlikely to with its headers,
+    unless they stand in it, where the reader saw them.
     """
     if by_cell.abstained:
         headed = bool(by_cell.candidates) and read.promised

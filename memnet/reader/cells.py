@@ -1,7 +1,7 @@
-"""Attention over the rows of tables, then over the cells of one row.
+"""What a question asks of tables, attention over their rows, and how likely a cell is right.
 
-A row is addressed by the words of a question that its cells hold, a cell by those that its header
-holds, and by what the reader's network makes of the row with each cell behind its header.
+A row is addressed by the words of a question that its cells hold; the reader's network reads it
+with each cell behind its header.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 from memnet.attention.arrays import log_odds, probability_of, softmax, weighted
 from memnet.reader.rows import ANY_TIME, Cell, Row, refers_to, stem, stems
 from memnet.reader.spans import Passage, Reader, answered_by
-from memnet.reader.values import HOW_MANY, NOT_GIVEN, is_other_quantity
+from memnet.reader.values import HOW_MANY, is_other_quantity
 from memnet.text.dates import date_spans
 from memnet.text.english import ASKS_WHO
 from memnet.text.names import has_digit, is_code
@@ -122,50 +122,30 @@ class RowSignals(NamedTuple):
     margin: float  # By how much its cells hold more than those of any other row of its source
 
 
-class ColumnSignals(NamedTuple):
-    """What speaks for a cell of a row as the one that is asked for, or the weights of these."""
-
-    header: float  # Share of its header that the question says or means
-    meant: float  # Whether it says or means any of it
-    said: float  # Share of the cell itself that the question says
-    empty: float  # Whether the cell says that there is nothing
-    kind: float  # Whether its header says what "which" asks for
-    other: float  # Whether it is of another kind than is asked for, such as a name for "when"
-    read: float  # Logarithm of its share of what the network reads in the row
-
-
 class CellSignals(NamedTuple):
     """What speaks for a cell as the right one, or the weights of these."""
 
     bias: float
     first: float  # Whether the question says the name of the row
     row: float  # Logarithm of the attention to its row
-    meant: float  # Whether the question says or means any of its header
     answers: float  # Log-odds that the row alone answers, by the network
     cell: float  # That it does with this cell
     stated: float  # The same, by the network for verdicts
 
 
 # By conditional logistic regression on the questions about everyday files, from which nothing else
-# was learned, that one cell answers (``benchmarks.fit_signals --attention``): 344 of 376 rows and
-# 450 of 493 cells of the right row are right.
+# was learned, that one cell answers (``benchmarks.fit_signals --attention``): 344 of 376 rows are
+# right.
 _ROW_WEIGHTS = RowSignals(
     cells=1.072, headers=8.643, title=10.514, named=0.561, first=2.185, nearest=0.821, codes=0.801,
     margin=4.708,
 )  # fmt: skip
-_COLUMN_WEIGHTS = ColumnSignals(
-    header=1.028, meant=1.345, said=-2.585, empty=-3.292, kind=3.514, other=-2.431, read=0.523
-)
 # By logistic regression on cells for questions about tables of everyday files, from which nothing
-# else was learned (``benchmarks.fit_signals``). Where words alone say which row and column are
-# meant, 104 of 151 are right; by attention 126 of 469, from a half on 74 of 104. The former are
-# fitted to an earlier network: fitted again to the one after that, 434 of 500 cells held out were
-# shown in place of 441.
-_BY_WORDS = CellSignals(
-    bias=0.155, first=1.348, row=0.408, meant=0.0, answers=0.423, cell=0.294, stated=0.43
-)
-_BY_ATTENTION = CellSignals(
-    bias=-0.872, first=0.0, row=0.232, meant=0.432, answers=0.285, cell=0.303, stated=0.205
+# else was learned, where words say which row and column are meant (``benchmarks.fit_signals``): 104
+# of 151 are right. They are fitted to an earlier network: fitted again to the one after that, 434
+# of 500 cells held out were shown in place of 441.
+_CELL_WEIGHTS = CellSignals(
+    bias=0.155, first=1.348, row=0.408, answers=0.423, cell=0.294, stated=0.43
 )
 
 
@@ -174,33 +154,6 @@ class RowRead(NamedTuple):
 
     answers: float  # Probability that the row answers
     cells: tuple[float, ...]  # Of each cell, that it is the answer
-
-
-def attended_cell(
-    asked: Asked, rows: Sequence[Row], reader: Reader
-) -> tuple[Row, Cell, RowRead] | None:
-    """The likeliest cell of the row that a question is most likely about, and what is read there.
-
-    None where the cells of the likeliest row hold no word of the question, where another row is as
-    likely, or the likeliest cell has no word. Rows of a single cell are left out.
-    """
-    rows = [row for row in rows if len(row.cells) > 1]
-    if not rows:
-        return None
-    signals = row_signals(asked, rows)
-    logits = [weighted(_ROW_WEIGHTS, one) for one in signals]
-    best = logits.index(max(logits))
-    if not signals[best].cells:
-        return None
-    row = rows[best]
-    texts = [one.text for one in row.cells]
-    tied = (other for other, logit in zip(rows, logits, strict=True) if logit == logits[best])
-    if any([one.text for one in other.cells] != texts for other in tied):
-        return None  # of which of them?
-    read = read_row(asked.question, row, reader)
-    columns = [weighted(_COLUMN_WEIGHTS, one) for one in column_signals(asked, row, read)]
-    cell = row.cells[columns.index(max(columns))]
-    return (row, cell, read) if cell.value else None
 
 
 def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
@@ -237,26 +190,6 @@ def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
     return found
 
 
-def column_signals(asked: Asked, row: Row, read: RowRead) -> list[ColumnSignals]:
-    """The signals of the cells of a row."""
-    total = sum(read.cells)
-    found: list[ColumnSignals] = []
-    for cell, probability in zip(row.cells, read.cells, strict=True):
-        meant = len(cell.named & asked.order.keys()) / max(1, len(cell.named))
-        found.append(
-            ColumnSignals(
-                header=meant,
-                meant=float(meant > 0),
-                said=len(cell.value & asked.own) / max(1, len(cell.value)),
-                empty=float(NOT_GIVEN.fullmatch(cell.text.strip()) is not None),
-                kind=float(asked.kind in cell.named),
-                other=float(not asked.is_of_kind(cell.text)),
-                read=math.log(max(probability / max(total, _EPSILON), _EPSILON)),
-            )
-        )
-    return found
-
-
 def cell_signals(
     asked: Asked, rows: Sequence[Row], row: Row, cell: Cell, read: RowRead, judge: Reader | None
 ) -> CellSignals:
@@ -281,20 +214,15 @@ def cell_signals(
         bias=1.0,
         first=float(asked.names(row.cells[0])),
         row=math.log(float(softmax(np.array(logits, np.float32))[place]) + _LEAST_WEIGHT),
-        meant=float(not cell.named.isdisjoint(asked.order)),
         answers=log_odds(read.answers, _EPSILON),
         cell=log_odds(read.cells[column], _EPSILON),
         stated=log_odds(stated, _EPSILON),
     )
 
 
-def probability_of_cell(signals: CellSignals, by_words: bool) -> float:
-    """How likely a cell is what a question asks for, 0..1.
-
-    ``by_words`` says whether words alone tell which row and column are meant.
-    """
-    weights = _BY_WORDS if by_words else _BY_ATTENTION
-    return min(CELL_CONFIDENCE, probability_of(weighted(weights, signals)))
+def probability_of_cell(signals: CellSignals) -> float:
+    """How likely a cell is what a question asks for, 0..1."""
+    return min(CELL_CONFIDENCE, probability_of(weighted(_CELL_WEIGHTS, signals)))
 
 
 def read_row(question: str, row: Row, reader: Reader) -> RowRead:

@@ -19,8 +19,6 @@ from memnet.reader.cells import (
     CELL_CONFIDENCE,
     HEADERS,
     Asked,
-    RowRead,
-    attended_cell,
     cell_signals,
     doer,
     probability_of_cell,
@@ -75,8 +73,7 @@ _WHAT_TO_DO = re.compile(
 _MOST_PROGRAMS = 5  # That the network for verdicts is asked about
 _EPSILON = 1e-4  # Of a probability, for its log-odds
 _BY_RULES = 0.8  # Of the confidence of what the words say, where no program gives it
-# Least probability of a program, and where the words say that the table lacks what is asked for
-_LEAST, _SURE = 0.25, 0.5
+_LEAST = 0.25  # Probability of a program that is given
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
@@ -105,10 +102,10 @@ _CLASS = re.compile(
     r"(?!only|just|half|even|not)([a-z]{3,20}) (?=[\w/.-]*\d)[\w/.-]{4}"
 )
 _OPEN = re.compile(r"\b(?:or|not|never|no)\b|n['’]t\b", re.IGNORECASE)
-# "Who's" is "who is", and names no owner.
-_NO_OWNERS = frozenset("who what where when how which that there it he she".split())
 _TELLS = re.compile(r"\b(?:tell|give|show|list|name|find|know)\b", re.IGNORECASE)
 _WHICH_TIME = re.compile(r"\b(?:which|what) (?:day|weekday|month)s?\b", re.IGNORECASE)
+# "Who's" is "who is", and names no owner.
+_NO_OWNERS = frozenset("who what where when how which that there it he she".split())
 _FROM = re.compile(r"\bfrom (?:the )?(\w+)", re.IGNORECASE)
 
 
@@ -119,7 +116,6 @@ class _Found(NamedTuple):
     row: Row
     cell: Cell
     headed: bool = False  # Whether one of them is said with its header, as "pier 11"
-    read: RowRead | None = None  # In its row, if it was found by attention and not by words alone
 
 
 def read_cells(
@@ -147,7 +143,8 @@ def read_cells(
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
     by_rules = _by_rules(asked, passages, tables, passages_of, reader, judge)
     whether = asks_whether(question) and not _TELLS.search(question)
-    if programs is None or judge is None or whether or not tables or is_foreign(question):
+    needed = tables and not (whether or by_rules.abstained or is_foreign(question))
+    if programs is None or judge is None or not needed:
         return by_rules
     return _by_programs(asked, tables, passages_of, judge, programs, by_rules)
 
@@ -189,13 +186,6 @@ def _by_rules(
     if found is not None and computed is None and (operation is None or operation <= said):
         answer = _cell_shown(asked, rows, found, reader, judge)
     lacking = tuple(_lacking(asked, tables))
-    if not (answer.candidates or found or lacking or whether or denies) and reader is not None:
-        attended = attended_cell(asked, rows, reader)
-        of_operation = attended and (operation is None or operation <= attended[0].said)
-        if attended and of_operation and not _is_text(attended[1]):
-            row, cell, read = attended
-            found = _Found(0, asked.weight(row.said), False, row, cell, read=read)
-            answer = _cell_shown(asked, rows, found, reader, judge)
     in_lacking = any(one.overlaps(two) for one in answer.quotes for two in lacking)
     if (lacking and not answer.candidates) or (in_lacking and not answer.added):
         return Prediction(abstained=True, quotes=lacking)
@@ -219,9 +209,7 @@ def _by_programs(
     tables = [table for items in by_source(whole) for table in tables_of(items)]
     likely, nothing = programs.likeliest(asked, tables, _MOST_PROGRAMS)
     own = _plain_of(by_rules)
-    # What the words say to be missing is a surer sign than that no program is likely.
-    best, most = by_rules, _SURE if by_rules.abstained else _LEAST
-    most = max(most, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
+    best, most = by_rules, max(_LEAST, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
     for program, share in likely:
         passage = Passage(program.lines[0].title, program.said)
         stated = judge.read(answered_by(asked.question, program.short), [passage]).answerable
@@ -289,9 +277,9 @@ def _cell_shown(
     else:
         # What stands in no table has no rows beside it that could be meant.
         rows = rows if any(one is found.row for one in rows) else [found.row]
-        read = found.read or read_row(asked.question, found.row, reader)
+        read = read_row(asked.question, found.row, reader)
         signals = cell_signals(asked, rows, found.row, found.cell, read, judge)
-        confidence = probability_of_cell(signals, by_words=found.read is None)
+        confidence = probability_of_cell(signals)
     quotes = quote_around(item, start, end)
     if found.cell not in found.row.cells:  # the header of one of them
         whole = whole_row(found.row)
@@ -395,14 +383,14 @@ def _computed(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
-    whole = by_source(_whole_sources(passages, passages_of))
+    whole = by_source(_whole_sources(passages, passages_of, _MOST_SLOTS))
     return compute(question, [table for items in whole for table in tables_of(items)])
 
 
 def _whole_sources(
     passages: Sequence[RankedSlot],
     passages_of: Callable[[str, str, int], Sequence[Slot]],
-    most: int = _MOST_SLOTS,
+    most: int,
 ) -> Iterator[RankedSlot]:
     """All passages of the sources of some, but for sources with more than ``most`` of them."""
     own = {item.slot.id: item for item in passages}
@@ -562,7 +550,7 @@ def _entry(
     end = _LAST.match(asked.question)
     entries: list[tuple[int, Decimal, _Found]] = []
     dated = [item for item in passages if end and _DATED.search(item.slot.text)]
-    for item in _whole_sources(dated, passages_of):
+    for item in _whole_sources(dated, passages_of, _MOST_SLOTS):
         known = titles_of(item) | _ASKING | stems("first last")
         for found in _DATED.finditer(item.slot.text):
             day, said = value_of(found["day"]), stems(found["what"])

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memnet import Document
 from memnet.engine import Engine
@@ -418,68 +416,6 @@ _CLASSES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("question", "read", "cell"),
-    [
-        ("Who takes the Falcon class?", "Mr Hallam", "Mr Hallam"),
-        ("How big is Falcon?", "26", "26"),
-        ("Who takes the Wren class?", "Miss Tranter", "Miss Tranter"),
-    ],
-)
-def test_a_cell_whose_header_the_question_does_not_say_is_attended_to(
-    question: str, read: str, cell: str
-) -> None:
-    reader = _Finding(read)
-    found = _read(question, {"Classes": _CLASSES}, reader)
-    assert found.kind == "table"
-    assert found.short == cell
-    assert len(reader.read_texts) == 1  # the row, with its headers, once
-    assert "Teacher: " in reader.read_texts[0]
-    assert found.confidence is not None
-    assert 0.25 < found.confidence < CELL_CONFIDENCE
-    unsure = _read(question, {"Classes": _CLASSES}, _Finding(""))
-    assert unsure.confidence is None or unsure.confidence < found.confidence
-
-
-def test_no_cell_is_attended_to_without_a_word_of_its_row_or_without_a_reader() -> None:
-    question = "Who plays the trombone?"
-    reader = _Finding("Mr Hallam")
-    assert not _read(question, {"Classes": _CLASSES}, reader).candidates
-    assert not reader.read_texts
-    assert not _read("Who takes the Falcon class?", {"Classes": _CLASSES}).candidates
-
-
-_SHEDS = {"a": "oak", "b": "ash", "c": "elm", "d": "yew"}
-
-
-@given(st.permutations(sorted(_SHEDS)), st.sampled_from(sorted(_SHEDS)))
-def test_the_row_attended_to_does_not_depend_on_the_order(order: list[str], wanted: str) -> None:
-    lines = [f"shed {name} | {_SHEDS[name]} | key {name}{name}" for name in order]
-    text = "\n".join(("Shed | Timber | Hook", *lines))
-    reader = _Finding(f"key {wanted}{wanted}")
-    found = _read(f"What opens the {_SHEDS[wanted]} one?", {"Sheds": text}, reader)
-    assert found.short == f"key {wanted}{wanted}"
-    assert reader.read_texts == [
-        f"Shed: shed {wanted}; Timber: {_SHEDS[wanted]}; Hook: {reader.word}"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("passages", "question", "word"),
-    [
-        (_PIERS, "How much lime is on the piers?", "14"),  # two rows are as likely
-        ({"Classes": _CLASSES}, "Does Falcon have Mr Hallam?", "Mr Hallam"),  # for yes or no
-        (_MEMBERS, "What is the state of member 6604?", "paused"),  # the table lacks it
-        ({"Classes": _CLASSES}, "What is the total of Falcon and Robin?", "26"),  # to be computed
-        ({"Names": "Falcon\nRobin\nWren"}, "Who is Falcon?", "Falcon"),  # one column
-        ({"Blank": "Name | Owner\n_ | Ann Lee\n__ | Bo"}, "Who is ___?", "Bo"),  # no words
-    ],
-)
-def test_what_is_not_attended_to(passages: dict[str, str], question: str, word: str) -> None:
-    found = _read(question, passages, _Finding(word))
-    assert found.kind != "table" or found.added or not found.candidates
-
-
 def test_a_row_without_headers_of_its_own_is_judged_alone() -> None:
     """An entry of a list has no rows beside it, whatever tables are found with it."""
     question, tables = "When was the boiler last descaled?", {"Other": "Boiler | Day\nold | Monday"}
@@ -488,15 +424,10 @@ def test_a_row_without_headers_of_its_own_is_judged_alone() -> None:
     assert alone.confidence == beside.confidence
 
 
-def test_cells_found_by_words_are_surer_than_those_found_by_attention() -> None:
-    signals = CellSignals(
-        bias=1.0, first=1.0, row=0.0, meant=1.0, answers=0.0, cell=0.0, stated=0.0
-    )  # fmt: skip
-    assert probability_of_cell(signals, by_words=True) > probability_of_cell(
-        signals, by_words=False
-    )
+def test_no_cell_is_surer_than_what_words_alone_explain() -> None:
+    signals = CellSignals(bias=1.0, first=1.0, row=0.0, answers=0.0, cell=0.0, stated=0.0)
     sure = signals._replace(answers=9.0, cell=9.0, stated=9.0)
-    assert probability_of_cell(sure, by_words=True) == CELL_CONFIDENCE
+    assert probability_of_cell(signals) < probability_of_cell(sure) == CELL_CONFIDENCE
 
 
 def test_what_is_read_in_a_row_is_shared_out_over_its_cells() -> None:
