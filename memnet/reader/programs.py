@@ -9,7 +9,6 @@ candidate programs, a log-linear model, and training by the answers alone.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
@@ -647,7 +646,8 @@ def _type_of(table: Table, header: str) -> ColumnType:
         return ""
     values = [one for text in texts if (one := value_of(text, table.points[header]))]
     if len(values) >= _MANY * len(texts):
-        [(kind, _)] = Counter(one.kind for one in values).most_common(1)
+        kinds: list[ColumnType] = [one.kind for one in values]
+        kind = max(_TYPES, key=kinds.count)
         if kind != "number":
             return kind
         if _MONEY.search(f"{header} {values[0].unit}"):
