@@ -12,6 +12,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
+    answer_to_quoted,
     as_stored,
     day_sent,
     introduced_messages,
@@ -22,7 +23,7 @@ from memnet.documents.messages import (
 )
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import in_full, list_all, requested
-from memnet.documents.versions import by_later, weigh_versions
+from memnet.documents.versions import as_changed, by_later, weigh_versions
 from memnet.encoders.protocol import Encoder, query_encode
 from memnet.reader.answers import (
     Prediction,
@@ -38,7 +39,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.references import Reference, read_linked, reference_in, whole_row
 from memnet.reader.rows import labelled_row, pieces_of
-from memnet.reader.spans import Reader
+from memnet.reader.spans import Reader, Reading
 from memnet.reader.support import read_alone, without_others
 from memnet.reader.tables import read_cells
 from memnet.reader.tasks import read_tasks
@@ -363,7 +364,13 @@ class TextAnswers:
         def look_at(some: Sequence[RankedSlot]) -> Prediction:
             chosen = [places[item.slot.id] for item in some]
             some = [read[place] for place in chosen]
-            found = with_introductions(reading.result().of(chosen), some, dated)
+            found = reading.result().of(chosen)
+            return look_in(some, with_introductions(found, some, dated))
+
+        def look_apart(some: Sequence[RankedSlot]) -> Prediction:
+            return look_in(some, reader.read(text, [item.passage for item in some]))
+
+        def look_in(some: Sequence[RankedSlot], found: Reading) -> Prediction:
             prediction = predict_spans(
                 text, some, found, resolved, further, compared, settings.rules, beside,
                 self._judge(),
@@ -393,9 +400,15 @@ class TextAnswers:
         if prediction.quotes and not prediction.abstained:
             own = prediction.quotes[0].item.slot
             later = later_messages(question, own, read)
+            reply = answer_to_quoted(prediction)
             if later:
                 known = [item for item in later if item.slot.id in places]
                 prediction = by_later(text, prediction, known, later, look_at)
+            elif reply is not None:
+                prediction = by_later(text, prediction, [reply], [reply], look_apart)
+            if own is prediction.quotes[0].item.slot and settings.rules:
+                items = [item for item in (*read, *rest) if item not in later]
+                prediction = as_changed(question, prediction, items, look_apart)
             if own is prediction.quotes[0].item.slot:
                 for versions in undecided:
                     prediction = _with_other_version(prediction, versions, look_at)

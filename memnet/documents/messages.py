@@ -191,6 +191,20 @@ def _is_quoted(place: tuple[int, str]) -> bool:
     return place[1].startswith("quoted")
 
 
+def _in_quoted(quotation: Quotation) -> bool:
+    """Whether a piece of a mail stands in what that quotes."""
+    places = reversed(quotation.item.slot.places)
+    return _is_quoted(next((one for one in places if one[0] <= quotation.start), (0, "")))
+
+
+def answer_to_quoted(read: Prediction) -> RankedSlot | None:
+    """What a mail says before what it quotes, if a prediction is by that; else None."""
+    own = read.quotes[0] if read.quotes else None
+    if own is None or not _in_quoted(own) or own.start < _own_end(own.item.slot):
+        return None
+    return _own_part(own.item)
+
+
 def _own_part(item: RankedSlot) -> RankedSlot | None:
     """A slot without what it quotes at its end; None where nothing else is in it."""
     slot = item.slot

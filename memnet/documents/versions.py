@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
+from memnet.documents.messages import day_sent
 from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
@@ -80,6 +81,7 @@ _CHANGED_TO = re.compile(
 )
 _SPEAKER = re.compile(r"^[^\W\d][^:\n]{0,40}: ")  # Before what is said in a chat
 _MOST_LATER = 3  # Passages that are asked for another answer
+_MIN_ASKED = 2  # Words of a question that another file has, too
 _ABOVE = 200  # Characters above a sentence that may say what it is about
 _OF_CHANGED = 0.9  # Share of the confidence of what held that counts for what holds
 # What is not said to be so, or not now, or not for good
@@ -390,6 +392,53 @@ def by_later(
     return read._replace(quotes=(*read.quotes, most), support=support, promised=False)
 
 
+def as_changed(
+    question: Question,
+    read: Prediction,
+    items: Sequence[RankedSlot],
+    look_at: Callable[[Sequence[RankedSlot]], Prediction],
+) -> Prediction:
+    """A prediction by one of the ``items`` that says what has changed of what it says.
+
+    "The fair is on 6 July" holds no longer where another file says that it "moves to 13 July", or
+    where a later one of the same kind gives another day. Whoever asks what was is not told so.
+    """
+    is_value = read.short is not None and read.kind == "value"
+    if not is_value or _asks_past(question.text) or _asked_day(question) is not None:
+        return read
+    own = read.quotes[0]
+    asked = _words_of(question.text) & _words_of(own.text)
+    if not asked:
+        return read
+    found: list[tuple[bool, date, RankedSlot]] = []
+    day = _day_of(question, own.item)
+    for item in items:
+        slot = item.slot
+        said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
+        about = [text for text in said if asked <= _words_of(text)]
+        same = _source(item) == _source(own.item)
+        # Elsewhere "the meeting" may be another one.
+        if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
+            continue
+        other = _day_of(question, item)
+        if (same and slot.start < own.item.slot.start) or (day and other and other < day):
+            continue
+        later = bool(day and other and other > day)
+        if later or any(map(_CHANGED_TO.search, about)):
+            found.append((later, other or date.min, item))
+    for later, _, item in sorted(found, key=lambda one: one[:2], reverse=True)[:_MOST_LATER]:
+        new = look_at([item])
+        if normalise(new.short or "") == normalise(read.short or ""):
+            continue
+        if not _is_of_same(question.text, read, new):
+            continue
+        if _says_change(new):
+            return _in_place(read, new)
+        if later and new.promised and not new.abstained:
+            return new
+    return read
+
+
 def _asks_past(question: str) -> bool:
     return Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question) is not None
 
@@ -475,6 +524,13 @@ def _in_place(read: Prediction, new: Prediction) -> Prediction:
     return new._replace(
         confidence=confidence, promised=new.promised or read.promised, abstained=False
     )
+
+
+def _day_of(question: Question, item: RankedSlot) -> date | None:
+    """The day on which a message was sent, or of which a document is."""
+    if (sent := day_sent(question, item.slot)) is not None:
+        return sent
+    return _version(item, question.store.sources.head(*_source(item), _HEAD)).day
 
 
 def _words_of(text: str) -> set[str]:

@@ -66,6 +66,9 @@ class TableReader:
     def load(self) -> LoadedReader:
         return LoadedReader(self)
 
+    def load_programs(self) -> None:
+        return None
+
     def load_verdicts(self) -> "TableReader":
         return self
 
