@@ -280,7 +280,7 @@ class TextAnswers:
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
             reader, judge = self._reader.load().reader, self._judge()
-            programs = self._reader.load_programs()
+            programs = self._reader.load_programs
             by_cell = read_cells(
                 text, terms, first, self._store.passages_of, reader, judge, programs
             )

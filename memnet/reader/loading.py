@@ -155,6 +155,5 @@ class LazyReader:
             with suppress(MemnetError):
                 self.load()
                 self.load_verdicts()
-                self.load_programs()
 
         threading.Thread(target=load).start()

@@ -39,6 +39,14 @@ ColumnType = Literal[
 ]
 _OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 _TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+FEATURES: Final = (
+    "conditions", "conditions explain", "least share", "all said", "two of a column", "by values",
+    "not given", "over", "under", "key named", "similar", "similarity", "without conditions",
+    "title said", "header said", "header meant", "header like", "header like the question",
+    "compared said", "compared meant", "compared like", "unexplained", "unknown names", "ignored",
+    "log rows", "one row", "is key", "answer said", "first column", "extreme of some",
+    "nothing stands there", "turned",
+)  # fmt: skip
 _EXTREMES: tuple[Operation, ...] = ("most", "least", "highest", "lowest")
 _NAMING: tuple[ColumnType, ...] = ("name", "text", "code", "day", "time")  # Say what rows are
 _NONE = len(_OPERATIONS)  # Number of the operation of a question that the tables don't answer
@@ -48,7 +56,7 @@ _MOST_LISTED, _MOST_SHOWN = 12, 150  # Values of a list; characters of an answer
 _MOST_TIED = 2  # Rows of which several have the most
 _MOST_COLUMNS = 12  # That are compared, those nearest to the question
 _ALIKE = 3  # Rows that are like what a question says, if none is named
-_MOST_COMPARED = 3  # Conditions of one selection
+_MOST_TOGETHER = 3  # Conditions of one selection; values of a column of which two are compared
 _MOST_TABLES = 4  # Of a question, by attention
 _LEAST_ATTENTION = 0.02  # To a table, as a share of the one with most
 _MONEY = re.compile(
@@ -258,16 +266,6 @@ def probability_of_program(signals: ProgramSignals) -> float:
     return min(CELL_CONFIDENCE, probability_of(weighted(_WEIGHTS, signals)))
 
 
-FEATURES: Final = (
-    "conditions", "conditions explain", "least share", "all said", "two of a column", "by values",
-    "not given", "over", "under", "key named", "similar", "similarity", "without conditions",
-    "title said", "header said", "header meant", "header like", "header like the question",
-    "compared said", "compared meant", "compared like", "unexplained", "unknown names", "ignored",
-    "log rows", "one row", "is key", "answer said", "first column", "extreme of some",
-    "nothing stands there", "turned",
-)  # fmt: skip
-
-
 def list_programs(asked: Asked, tables: Sequence[Table], vectors: WordVectors) -> Listed:
     """The programs of some tables that a question may mean, with their features."""
     question = _Question(asked, vectors)
@@ -311,7 +309,6 @@ class _Question:
 
     def __init__(self, asked: Asked, vectors: WordVectors) -> None:
         self.asked = asked
-        self.content = asked.content
         self.days = [one.day for one in date_spans(asked.question)]
         numbers = ((found, value_of(found)) for found in _NUMBER.findall(asked.question))
         self.numbers = [(text, value) for text, value in numbers if value is not None]
@@ -352,7 +349,7 @@ class _Programs:
         }
         # Cells of which the question says all
         self._whole = {name: some[0] for name, some in self._named.items() if some[0].share == 1}
-        self._total = max(1, len(question.content))
+        self._total = max(1, len(question.asked.content))
         self._fulfilling = dict[Condition, frozenset[int]]()
         self._conditions = dict[tuple[Condition, ...], tuple[frozenset[str], list[float]]]()
         self._headers = {one: self._of_header(one) for one in table.headers}
@@ -400,7 +397,7 @@ class _Programs:
             if rows := self._left(where):
                 yield where, rows
         for own in self._named.values():  # Two rows that are compared
-            for pair in combinations(own[:_MOST_COMPARED], 2):
+            for pair in combinations(own[:_MOST_TOGETHER], 2):
                 rows = tuple(sorted((*self._left(pair[:1]), *self._left(pair[1:]))))
                 if len(rows) == len(pair):
                     yield pair, rows
@@ -414,7 +411,7 @@ class _Programs:
 
     @staticmethod
     def _together(said: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
-        for count in range(1, _MOST_COMPARED + 1):
+        for count in range(1, _MOST_TOGETHER + 1):
             for some in combinations(said, count):
                 if len({one.header for one in some}) == count:
                     yield some
@@ -574,7 +571,7 @@ class _Programs:
             and any(self._text(name, row) != one.value for row in program.rows)
         )  # fmt: skip
         short = stems(program.short)
-        unexplained = len(self._question.content - known) / self._total
+        unexplained = len(self._asked.content - known) / self._total
         return [
             *of_where, header.said, header.meant, header.nearest, header.near,
             by.said, by.meant, by.nearest, unexplained,
@@ -595,13 +592,13 @@ class _Programs:
             similar = max((one.similarity for one in where), default=0.0)
             ways = {one.way for one in where}
             self._conditions[where] = said, [
-                len(where), len(said & self._question.content) / self._total,
+                len(where), len(said & self._asked.content) / self._total,
                 min(shares, default=0.0), float(bool(shares) and min(shares) == 1),
                 float(len(where) > len(fixed)), float(bool(ways & {"given", "not given"})),
                 float("not given" in ways),
                 float("over" in ways), float("under" in ways), float(self._table.key in fixed),
                 float(similar > 0), similar, float(not where),
-                len(self._table.titles & self._question.content) / self._total,
+                len(self._table.titles & self._asked.content) / self._total,
             ]  # fmt: skip
         return self._conditions[where]
 

@@ -125,9 +125,9 @@ def read_cells(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
     reader: Reader | None = None,
     judge: Reader | None = None,
-    programs: ProgramModel | None = None,
+    programs: Callable[[], ProgramModel | None] = lambda: None,
 ) -> Prediction:
-    """What a question asks of a table; nothing where no row or no column stands out.
+    """What a question asks of a table; nothing where no cell or program is likely.
 
     Args:
         question: which a cell answers, or something that is computed from several.
@@ -136,35 +136,39 @@ def read_cells(
         passages_of: by source and namespace the passages, in their order: at most so many.
         reader: by which a cell is judged; None: by the words of the question alone.
         judge: the network for verdicts, which is asked beside it.
-        programs: the model of which program over a table is meant.
+        programs: loads the model of which program over a table is meant, where it is needed.
     """
     question = SATURDAY.sub("Saturday", question)
     asked = asked_of(question, terms)
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
-    by_rules = _by_rules(asked, passages, tables, passages_of, reader, judge)
     whether = asks_whether(question) and not _TELLS.search(question)
+    by_rules = _by_rules(asked, whether, passages, tables, passages_of, reader, judge)
     needed = tables and not (whether or by_rules.abstained or is_foreign(question))
-    if programs is None or judge is None or not needed:
+    model = programs() if needed and judge is not None else None
+    if model is None or judge is None:
         return by_rules
-    return _by_programs(asked, tables, passages_of, judge, programs, by_rules)
+    return _by_programs(asked, tables, passages_of, judge, model, by_rules)
 
 
 def _by_rules(
     asked: Asked,
+    whether: bool,
     passages: Sequence[RankedSlot],
     tables: Sequence[RankedSlot],
     passages_of: Callable[[str, str, int], Sequence[Slot]],
     reader: Reader | None,
     judge: Reader | None,
 ) -> Prediction:
-    """What the words of a question say of a table; ``tables`` are the passages that hold rows."""
+    """What the words of a question say of a table.
+
+    ``whether`` says whether it is for yes or no; ``tables`` are the passages that hold rows.
+    """
     question = asked.question
     rows = [
         Row(item, tuple(one)) for item in tables for one in rows_of(item.slot.text, item.slot.title)
     ]
     rows = [one for one in rows if not _is_of_another(question, one)]
     rows = under_headings(asked.own, rows)
-    whether = asks_whether(question) and not _TELLS.search(question)
     found, denies = None, _DENIES.search(question) is not None
     if not (whether or denies):
         found = (
@@ -201,12 +205,7 @@ def _by_programs(
     by_rules: Prediction,
 ) -> Prediction:
     """The likeliest of what programs over tables give and what the words say."""
-    attended = {item.slot.id for item in passages}
-    whole = [
-        item if item.slot.id in attended else replace(item, attention=0.0)
-        for item in _whole_sources(passages, passages_of, MOST_ROWS)
-    ]
-    tables = [table for items in by_source(whole) for table in tables_of(items)]
+    tables = _whole_tables(passages, passages_of, MOST_ROWS)
     likely, nothing = programs.likeliest(asked, tables, _MOST_PROGRAMS)
     own = _plain_of(by_rules)
     best, most = by_rules, max(_LEAST, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
@@ -383,8 +382,17 @@ def _computed(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
 ) -> Computed | None:
     """What is computed from all rows of a table that some passages hold a part of."""
-    whole = by_source(_whole_sources(passages, passages_of, _MOST_SLOTS))
-    return compute(question, [table for items in whole for table in tables_of(items)])
+    return compute(question, _whole_tables(passages, passages_of, _MOST_SLOTS))
+
+
+def _whole_tables(
+    passages: Sequence[RankedSlot],
+    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    most: int,
+) -> list[Table]:
+    """The tables of the sources of some passages; arguments as for ``_whole_sources``."""
+    whole = by_source(_whole_sources(passages, passages_of, most))
+    return [table for items in whole for table in tables_of(items)]
 
 
 def _whole_sources(
@@ -392,13 +400,17 @@ def _whole_sources(
     passages_of: Callable[[str, str, int], Sequence[Slot]],
     most: int,
 ) -> Iterator[RankedSlot]:
-    """All passages of the sources of some, but for sources with more than ``most`` of them."""
+    """All passages of the sources of some, but for sources with more than ``most`` of them.
+
+    No attention was paid to those that are not among the ``passages``.
+    """
     own = {item.slot.id: item for item in passages}
     sources = {(item.slot.source, item.slot.namespace): item for item in reversed(passages)}
     for item in sources.values():
         slots = passages_of(item.slot.source, item.slot.namespace, most + 1)
         if len(slots) <= most:  # never from a part
-            yield from (own.get(one.id) or replace(item, slot=one) for one in slots)
+            others = replace(item, attention=0.0)
+            yield from (own.get(one.id) or replace(others, slot=one) for one in slots)
 
 
 def _computed_shown(answer: Computed) -> Prediction:

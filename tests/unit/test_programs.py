@@ -200,7 +200,7 @@ def _read(question: str, text: str) -> Prediction:
         passages,
         lambda *_: [one.slot for one in passages],
         judge=_Agreeing(),
-        programs=_model(),
+        programs=_model,
     )
 
 
