@@ -8,6 +8,7 @@ import logging
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import PurePath
@@ -31,7 +32,7 @@ from memnet.storage.values import SlotKind
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
 # Raise it when slots are made in another way, so that all are made again.
-_PIPELINE_VERSION = "7"
+_PIPELINE_VERSION = "8"
 # A shorter word that two names share, such as "of", does not make them the same.
 _MIN_SHARED_LETTERS = 4
 
@@ -62,11 +63,16 @@ def document_source(
     config: WindowConfig,
     extractor: Extractor | None = None,
 ) -> NewSource:
-    """A document as a source with a slot for each window; mentions are what ``extractor`` finds."""
+    """A document as a source with a slot for each window; mentions are what ``extractor`` finds.
+
+    Slots of messages are not made by another process: it would not know who takes part.
+    """
+    talks = document.turn is not None or "participants" in document.metadata
+    make = partial(document_slots, document, config, extractor)
     return NewSource(
         document.name,
         digest,
-        LazySlots(lambda: document_slots(document, config, extractor), document),
+        LazySlots(make, None if talks else document),
         namespace,
         document.kind,
         document.origin,

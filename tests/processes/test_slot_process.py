@@ -24,6 +24,7 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
 from memnet.storage import NewSlot, NewSource
+from memnet.text.names import MESSAGE
 from tests.conftest import EXAMPLES
 from tests.toy import ToyEncoder, toy_store
 
@@ -69,6 +70,23 @@ def test_slots_of_every_format_are_equal() -> None:
         process.fill(sources)
         assert [filled(one) for one in sources] == expected
     assert not process.is_running
+
+
+def test_a_chat_among_many_documents_keeps_its_messages(tmp_path: Path) -> None:
+    chat = tmp_path / "WhatsApp Chat with Mills.txt"
+    said = ("Ida: Who has the key?", "Tom: me", "Ida: and the lamp?", "Tom: in the shed")
+    lines = (f"03/02/2025, 10:0{number} - {one}" for number, one in enumerate(said))
+    chat.write_text("\n".join(lines), encoding="utf-8")
+    with LoaderProcess(LoadLimits(1 << 26, 10**7, 1000, 1 << 30, 60)) as loaders:
+        reader = InputReader(Config().limit, ReadOptions(), loaders, lambda _, __: False)
+        found = [one for one in reader.read([chat]) if isinstance(one, ParsedDocument)]
+    sources = [*made_of(example_documents()), *made_of(found)]
+    with closing(SlotProcess(CONFIG)) as process:
+        process.fill(sources)
+        assert process.is_running
+    slots = list(sources[-1].slots)
+    assert [slot.text for slot in slots] == list(said)
+    assert all(MESSAGE in slot.key_symbols for slot in slots)
 
 
 @pytest.fixture(scope="module")
