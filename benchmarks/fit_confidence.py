@@ -18,12 +18,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.questions import phrases, quotes
 from benchmarks.reader_data.documents import collections, everyday_memories, write_passages
 from benchmarks.reader_data.files import lines
 from benchmarks.reader_data.held_out import part_of_collection
 from memnet import Document, Engine
+from memnet.documents import answers as text_answers
 from memnet.documents.training.calibration import Predictor, fit_calibration
 from memnet.learning.evaluation import Question
 from memnet.reader.answers import Prediction
@@ -54,7 +56,9 @@ def main() -> None:
             if not isinstance(memory.answerer, Predictor):
                 raise SystemExit(f"{name}: the memory has no reader")
             key = f"{name}: {question}"
-            predictions[key] = memory.answerer.predict(question)
+            # What excerpts of conversations give has a probability of its own.
+            with patch.object(text_answers, "read_excerpts", lambda *asked: asked[-1]):
+                predictions[key] = memory.answerer.predict(question)
             questions.append(Question(question=key, answers=tuple(answers), quotes=tuple(shown)))
 
         with Engine.open(

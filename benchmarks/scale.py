@@ -119,7 +119,7 @@ def neighbour_cosines(rows: Vectors) -> dict[str, float]:
 def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """Build and save an index of the rows; keep what exact search finds."""
     path = scratch / f"{name}.index"
-    index = VectorIndex.empty(_WIDTH, IndexConfig(), reading(rows)).add(
+    index = VectorIndex.empty(_WIDTH, IndexConfig()).add(
         np.arange(len(rows)), np.ascontiguousarray(rows)
     )
     before, began = time.process_time(), time.perf_counter()

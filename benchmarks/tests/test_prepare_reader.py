@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import prepare_reader
 from benchmarks.prepare_everyday import everyday_examples
-from benchmarks.reader_data import documents, files, held_out
+from benchmarks.reader_data import conversations, documents, files, held_out
 from benchmarks.reader_data.contrast import written
 from benchmarks.reader_data.held_out import part_of, without_held_out
 from benchmarks.reader_data.passages import OWN_FOLDERS, SETS
@@ -129,12 +129,34 @@ def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.writestr("train/shed/questions.jsonl", "\n".join(map(json.dumps, questions)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("benchmarks.questions.EVERYDAY", out / "everyday.zip")
+        patch.setattr(conversations, "CONVERSATIONS", _write_conversations(out))
         patch.setattr(documents, "read_questions", lambda: [_document_question("cairn", 4, **how)])
         for name in ("one", "two"):
             arguments = ["", "--data", str(data), "--out", str(out / name)]
             patch.setattr("sys.argv", [*arguments, "--pack", str(out / f"{name}.tar")])
             prepare_reader.main()
     return out
+
+
+def _write_conversations(folder: Path) -> Path:
+    """Two conversations, one of which is held out."""
+    said = [("Ann", "Who brings the ladder?"), ("Bo", "I can"), ("Ann", "The gate is open from 7")]
+    messages = [
+        {"speaker": speaker, "time": f"2026-03-01T10:0{number}", "text": text}
+        for number, (speaker, text) in enumerate(said)
+    ]
+    asked = [
+        {"question": "Whose ladder is it?", "type": "unanswerable", "answers": [], "evidence": []},
+        {"question": "Who has the ladder?", "type": "who", "answers": ["Bo"], "evidence": [0, 1]},
+        {"question": "Is Bo late?", "type": "yesno", "answers": ["no"], "evidence": [0, 2]},
+    ]
+    rows = [
+        {"title": title, "kind": "chat", "part": part, "messages": messages, "questions": asked}
+        for title, part in (("Shed", "train"), ("Barn", "held_out"))
+    ]
+    path = folder / "conversations.jsonl"
+    files.write_lines(path, rows)
+    return path
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -146,6 +168,21 @@ def test_everyday_files_teach_too(out: Path) -> None:
     saw = [tuple(one["answers"]) for one in found if one["question"] == "Where is the saw?"]
     assert set(saw) == {("behind the door",), ()}
     assert saw.count(("behind the door",)) == documents.TIMES
+
+
+def test_excerpts_of_conversations_hold_what_answers(out: Path) -> None:
+    found = _read(out / "one" / "conversations.jsonl")
+    own = [one for one in found if one["set"] == "conversations"]
+    assert [one["answers"] for one in own] == [[], ["Bo"], ["no"]]
+    for one in own:
+        [passage] = one["passages"]
+        assert (
+            passage["text"]
+            == "Ann: Who brings the ladder?\nBo: I can\nAnn: The gate is open from 7"
+        )
+    assert own[1]["quotes"] == ["Who brings the ladder?", "I can"]
+    others = [(one["question"], one["passages"][0]["text"]) for one in found if one not in own]
+    assert len(set(others)) == len(others)
 
 
 def test_everyday_examples_are_mixed_once_and_without_what_is_held_out(out: Path) -> None:

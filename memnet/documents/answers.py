@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from memnet.config import AnswerConfig, Config
 from memnet.documents.controller import TextController
+from memnet.documents.excerpts import read_excerpts
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.messages import (
@@ -296,6 +297,11 @@ class TextAnswers:
             linked = self._linked(text, [*first, *rest])
             linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
             read = max(read, linked, key=_PROBABILITY)
+        if question.has_messages:
+            network, judge = self._reader.load_excerpts(), self._judge()
+            if network is not None and judge is not None:
+                within = read_excerpts(question, passages, network, judge, read)
+                read = read if within is read else self._judged(within)
         by_cell, read = masked(by_cell, read)
         by_cell = by_cell._replace(relevance=read.relevance)
         if reference is not None and any(map(whole_row(reference.row).overlaps, read.quotes)):

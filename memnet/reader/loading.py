@@ -27,6 +27,7 @@ from memnet.runtime.device import CPU
 SPANS = "spans"  # Name of the shipped reader of short answers
 # What reads a quotation for yes or no, and for whether it gives an answer
 VERDICTS = NetworkKind("verdicts", HEADS)
+EXCERPTS = "excerpts"  # Name of the shipped reader of conversations
 SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
@@ -92,6 +93,7 @@ class LazyReader:
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         self._verdicts: Reader | None = None
+        self._excerpts: Reader | None = None
         self._programs: ProgramModel | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
@@ -134,6 +136,20 @@ class LazyReader:
             if self._verdicts is None and (folder / f"{VERDICTS.name}.json").is_file():
                 self._verdicts = load_reader(folder, *self._settings, VERDICTS)
             return self._verdicts
+
+    def load_excerpts(self) -> Reader | None:
+        """What reads excerpts of conversations; None where it is left out.
+
+        It is the shipped reader that has learned to, beside one that memnet trained; another one
+        does so itself. Errors as ``load_reader``.
+        """
+        if self.folder is None:
+            return self.load().reader
+        folder = SHIPPED / EXCERPTS
+        with self._lock:
+            if self._excerpts is None and (folder / f"{READER.name}.json").is_file():
+                self._excerpts = load_reader(folder, *self._settings)
+            return self._excerpts
 
     def load_programs(self) -> ProgramModel | None:
         """What says which program over a table is meant; None where it is left out.

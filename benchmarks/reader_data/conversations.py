@@ -1,0 +1,100 @@
+"""Questions about conversations, with the excerpts of these that memnet itself makes for them."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from benchmarks.questions import FOLDER
+from benchmarks.reader_data.files import Example, lines
+from memnet import Engine, Message
+from memnet.documents import answers
+from memnet.documents.excerpts import excerpts_of
+from memnet.reader.answers import Prediction
+
+CONVERSATIONS = FOLDER / "conversations.jsonl.gz"
+_NO_NAME = re.compile(r"[^\w ]")
+
+
+class Conversation(NamedTuple):
+    """A conversation of ``questions/conversations.jsonl.gz`` in a store of its own."""
+
+    part: str
+    messages: list[dict[str, str]]  # With ``speaker``, ``time`` and ``text``
+    questions: list[dict[str, Any]]
+    memory: Engine
+
+
+def conversations(*parts: str) -> Iterator[Conversation]:
+    """The conversations of some parts, every second one as the export of a chat.
+
+    The others, and all mails, are messages of a session.
+    """
+    found = (one for one in lines(CONVERSATIONS) if one["part"] in parts)
+    for number, one in enumerate(found):
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            Engine.open(Path(scratch, "store"), create=True) as memory,
+        ):
+            if number % 2 and one["kind"] != "mail":
+                file = Path(scratch, f"Chat with {_NO_NAME.sub('', one['title'])}.txt")
+                exported = "\n".join(map(_exported, one["messages"]))
+                file.write_text(exported, encoding="utf-8")
+                memory.ingest([file])
+            else:
+                memory.remember(
+                    Message(id=f"m{place}", session=one["title"], **message)
+                    for place, message in enumerate(one["messages"])
+                )
+            yield Conversation(one["part"], one["messages"], one["questions"], memory)
+
+
+def _exported(message: dict[str, str]) -> str:
+    day, _, time = message["time"].partition("T")
+    year, month, number = day.split("-")
+    return f"{number}/{month}/{year}, {time} - {message['speaker']}: {message['text']}"
+
+
+def conversation_examples(part: str) -> Iterator[Example]:
+    """Examples of one passage each, which is the excerpt that is read for a question.
+
+    A question whose evidence the excerpt holds in part is left out.
+    """
+    for one in conversations(part):
+        for asked in one.questions:
+            text = _excerpt(one.memory, asked["question"])
+            evidence = [one.messages[place]["text"] for place in asked["evidence"]]
+            held = [said for said in evidence if said in text]
+            example = {"question": asked["question"], "set": "conversations", "others": []}
+            example |= {"passages": [{"title": "", "text": text}], "answers": [], "quotes": []}
+            if not text:
+                continue
+            if not held or not asked["answers"]:
+                yield example
+            elif len(held) == len(evidence):
+                given = asked["answers"]
+                if asked["type"] == "list":
+                    given = given[0].split("; ")[:1]
+                kind = {"value": "value", "who": "value", "list": "list"}.get(asked["type"])
+                yield {**example, "answers": given, "quotes": evidence, "kind": kind}
+
+
+def _excerpt(memory: Engine, question: str) -> str:
+    """The first excerpt that is read for a question; empty without one."""
+    found: list[str] = []
+
+    def look_at(asked: Any, passages: Any, *_: Any) -> Prediction:
+        found.extend(one.text for one in excerpts_of(asked, passages))
+        return Prediction()
+
+    nothing = Prediction()
+    with (
+        patch.object(answers, "read_excerpts", look_at),
+        patch.object(answers.TextAnswers, "_read", lambda *_: nothing),
+        patch.object(answers.TextAnswers, "_linked", lambda *_: nothing),
+        patch.object(answers, "read_cells", lambda *_: nothing),
+    ):
+        memory.ask(question)
+    return found[0] if found else ""

@@ -1,0 +1,118 @@
+"""Conversations are read in excerpts: what hops found, with the messages beside it, in order."""
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from memnet import Document, Engine
+from memnet.documents import answers, excerpts
+from memnet.documents.excerpts import Excerpt, Proposed, excerpts_of
+from memnet.reader.answers import Prediction
+
+_SAID = (
+    ("Lotte", "The canoes are booked for the 9th. Who fetches the trailer?"),
+    ("Imre", "me"),
+    ("Lotte", "great. Is there a shower at the camp site?"),
+    ("Nadia", "two, and a kettle. No cooker"),
+    ("Imre", "my back hurts, can somebody else do the trailer?"),
+    ("Nadia", "I'll do it"),
+    ("Lotte", "Then Imre brings the map"),
+)
+
+
+def _messages() -> list[dict[str, str]]:
+    return [
+        {"id": f"m{number}", "session": "trip", "speaker": speaker, "text": text,
+         "time": f"2025-05-0{number + 1}T10:00"}
+        for number, (speaker, text) in enumerate(_SAID)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["messages", "chat"])
+def trip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same conversation as messages of a session and as the export of a chat."""
+    folder = tmp_path_factory.mktemp("trip")
+    with Engine.open(folder / "store", create=True) as engine:
+        if request.param == "messages":
+            engine.remember(_messages())
+        else:
+            chat = folder / "WhatsApp Chat with Trip.txt"
+            lines = (
+                f"0{number + 1}/05/2025, 10:00 - {speaker}: {text}"
+                for number, (speaker, text) in enumerate(_SAID)
+            )
+            chat.write_text("\n".join(lines), encoding="utf-8")
+            engine.ingest(chat)
+        yield engine
+
+
+def _excerpts(engine: Engine, question: str) -> list[Excerpt]:
+    found: list[Excerpt] = []
+
+    def look_at(asked: Any, passages: Any, *others: Any) -> Prediction:
+        found.extend(excerpts_of(asked, passages))
+        read: Prediction = others[-1]
+        return read
+
+    with patch.object(answers, "read_excerpts", look_at):
+        engine.ask(question)
+    return found
+
+
+def test_an_excerpt_has_messages_in_their_order_after_their_speakers(trip: Engine) -> None:
+    [found] = _excerpts(trip, "Who fetches the trailer in the end?")
+    assert found.text.splitlines() == [f"{speaker}: {text}" for speaker, text in _SAID]
+    assert [line.speaker for line in found.lines] == [speaker for speaker, _ in _SAID]
+    numbers = [found.text.count("\n", 0, place) for place in range(len(found.text))]
+    owners = [found.lines.index(found.line_at(place)) for place in range(len(found.text))]
+    breaks = {place for place, one in enumerate(found.text) if one == "\n"}
+    assert all(
+        one == two
+        for place, (one, two) in enumerate(zip(numbers, owners, strict=True))
+        if place not in breaks
+    )
+
+
+def test_what_is_proposed_stands_in_its_message(trip: Engine) -> None:
+    seen: list[Proposed] = []
+    own = excerpts.proposed
+
+    def propose(*asked: Any) -> list[Proposed]:
+        found = own(*asked)
+        seen.extend(found)
+        return found
+
+    with patch.object(excerpts, "proposed", propose):
+        for question in ("Who fetches the trailer?", "What is there at the camp site?"):
+            trip.ask(question)
+    assert len(seen) > 2
+    for one in seen:
+        if one.start is None:
+            assert one.short == one.line.speaker
+        else:
+            text = one.line.item.slot.text
+            assert text[one.start : one.start + len(one.short)] == one.short
+
+
+def test_a_long_conversation_is_read_in_part(tmp_path: Path) -> None:
+    said = [f"note {number} about the weather on the hill" for number in range(200)]
+    said[120] = "The spare key hangs behind the boiler"
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.remember(
+            {"id": f"n{number}", "session": "notes", "speaker": "Ole", "text": text}
+            for number, text in enumerate(said)
+        )
+        [found] = _excerpts(engine, "Where is the spare key?")
+    texts = [line.item.slot.text for line in found.lines]
+    assert said[120] in texts
+    places = [said.index(text) for text in texts]
+    assert places == sorted(places)
+    assert len(found.text) < 1_000
+
+
+def test_documents_have_no_excerpts(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(Document(id="a", title="Camp", text="The gate is open from seven."))
+        assert _excerpts(engine, "When is the gate open?") == []
