@@ -3,16 +3,12 @@
 import os
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from memnet.types import Value
 
 
-class Settings(BaseModel):
-    """Base of the settings: frozen, checked, finite, and unknown names are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class WindowConfig(Settings):
+class WindowConfig(Value):
     """How a document is cut into slots."""
 
     characters: int = Field(default=1000, ge=100)
@@ -24,7 +20,7 @@ class WindowConfig(Settings):
     joining, 75.6 % with it, in a seventh fewer slots; 600 does no better."""
 
 
-class IndexConfig(Settings):
+class IndexConfig(Value):
     """Kind of the vector index, and how far a search in it looks.
 
     Measured in docs/decisions/012-index-kinds.md.
@@ -58,7 +54,7 @@ class IndexConfig(Settings):
     read from the rows by their codes, and the best of them in full."""
 
 
-class StoreConfig(Settings):
+class StoreConfig(Value):
     """What the store caches, and when it saves its vector index."""
 
     unsaved_share: float = Field(default=1 / 16, gt=0)
@@ -74,7 +70,7 @@ class StoreConfig(Settings):
     index: IndexConfig = IndexConfig()
 
 
-class LimitConfig(Settings):
+class LimitConfig(Value):
     """Sizes above which input is refused, so that none can exhaust memory or take hours."""
 
     document: int = Field(default=25_000_000, ge=1)
@@ -108,7 +104,7 @@ class LimitConfig(Settings):
     """Pieces of evidence that a question may ask for."""
 
 
-class IngestConfig(Settings):
+class IngestConfig(Value):
     """Batch sizes of an ingest."""
 
     batch_characters: int = Field(default=500_000, ge=1)
@@ -126,7 +122,7 @@ class IngestConfig(Settings):
     writes each page that it changes, and in a large store few rows of a batch share one."""
 
 
-class HopConfig(Settings):
+class HopConfig(Value):
     """The untrained controller: weights of the parts of a score.
 
     Chosen on 700 training questions of three multi-hop sets over a corpus of their own 5,995
@@ -182,7 +178,7 @@ class HopConfig(Settings):
     the one that the question is about comes first."""
 
 
-class AnswerConfig(Settings):
+class AnswerConfig(Value):
     """When to answer, and with what."""
 
     passages: int = Field(default=5, ge=1)
@@ -212,7 +208,7 @@ class AnswerConfig(Settings):
     note."""
 
 
-class TellConfig(Settings):
+class TellConfig(Value):
     """How ``tell`` compares statements, and how many it keeps.
 
     The floor was chosen on 68 pairs of statements "X is ...", where likeness has to decide, and
@@ -238,7 +234,7 @@ class TellConfig(Settings):
     """Seconds in which the usage of a statement halves: a month."""
 
 
-class MessageConfig(Settings):
+class MessageConfig(Value):
     """How many messages of conversations are kept, and whether statements are made of them."""
 
     learn: bool = False
@@ -251,7 +247,7 @@ class MessageConfig(Settings):
     evicted, the least used first; their usage decays as that of statements."""
 
 
-class StoryConfig(Settings):
+class StoryConfig(Value):
     """How stored passages are read as a story."""
 
     longest: int = Field(default=1000, ge=1)
@@ -259,7 +255,7 @@ class StoryConfig(Settings):
     1,000 take about a second on 2 cores."""
 
 
-class FactConfig(Settings):
+class FactConfig(Value):
     """How a trained model follows facts."""
 
     budget: int = Field(default=50_000, ge=1)
@@ -267,7 +263,7 @@ class FactConfig(Settings):
     A question about a hub needs all of its facts only if they are the answer."""
 
 
-class Config(Settings):
+class Config(Value):
     """Everything that can be set about an ``Engine``."""
 
     window: WindowConfig = WindowConfig()

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Value(BaseModel):
-    """Base of all public values: frozen, finite, and unknown fields are refused."""
+    """Base of all public values and settings: frozen, finite, and unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -18,11 +18,11 @@ from memnet.storage import (
     Keys,
     NewSlot,
     NewSource,
-    PutCounts,
     Scope,
     Slot,
     Symbols,
 )
+from memnet.storage.values import PutCounts
 from tests import oracle
 
 _stem = functools.cache(stemmer("porter").stemWord)

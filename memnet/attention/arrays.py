@@ -86,7 +86,7 @@ _CONVERGED = 1e-9  # Largest change of a weight in the last step
 _MAX_LOGIT = 30.0
 
 
-def log_odds(probability: float, epsilon: float) -> float:
+def log_odds(probability: float, epsilon: float = 1e-4) -> float:
     """The logarithm of p / (1 - p), of a probability that is kept ``epsilon`` away from 0 and 1."""
     clipped = min(max(probability, epsilon), 1 - epsilon)
     return math.log(clipped / (1 - clipped))

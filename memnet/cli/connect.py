@@ -18,7 +18,6 @@ from typing import Any
 import click
 
 from memnet.cli import options
-from memnet.cli.options import store_path
 from memnet.errors import DependencyError, InputError, first_line, install
 from memnet.io import read_file, replace_file
 from memnet.storage.place import StorePlace, hide_passwords, is_address
@@ -118,7 +117,7 @@ def _settings_file(program: dict[str, Any]) -> Path:
 
 def _entry(program: dict[str, Any], store: StorePlace | None) -> dict[str, Any]:
     """The command that starts the server, from any folder and without a search path."""
-    place = store_path(store)
+    place = options.store_path(store)
     script = shutil.which("memnet", path=sysconfig.get_path("scripts"))
     command = [script] if script else [sys.executable, "-m", "memnet"]
     where = str(place) if is_address(place) else os.path.abspath(place)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.options import store_path
 from memnet.cli.output import (
     count_slots,
     is_quiet,
@@ -227,7 +226,7 @@ def encoder(to: str | None, store: StorePlace | None) -> None:
       memnet encoder
       memnet encoder --to multilingual
     """
-    place = store_path(store)
+    place = options.store_path(store)
     if to is None:
         from memnet.storage import existing_encoder
 

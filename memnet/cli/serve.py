@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from memnet.cli import options
-from memnet.cli.options import store_path
 from memnet.cli.output import show_note
 from memnet.errors import DependencyError, install
 from memnet.storage.place import StorePlace, is_address
@@ -118,7 +117,7 @@ def mcp(read_only: bool, namespace: str | None, store: StorePlace | None, **open
     except ModuleNotFoundError as error:
         raise DependencyError(f"'memnet mcp' needs mcp; run: {install('mcp')}") from error
 
-    place = store_path(store)
+    place = options.store_path(store)
     if not is_address(place):
         # The client may have started this in any folder.
         place = Path(os.path.abspath(place))

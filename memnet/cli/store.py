@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli import options
-from memnet.cli.options import store_path
 from memnet.cli.output import count_slots, source_name
 from memnet.errors import InputError, MemnetError, one_line, text_line
 from memnet.storage.place import StorePlace, place_name
@@ -184,7 +183,7 @@ def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) ->
     """
     from memnet.engine import Engine
 
-    place = store_path(store)
+    place = options.store_path(store)
     Engine.import_bundle(bundle, place, encoder)
     click.echo(f"{bundle} imported into {place_name(place)}.")
 

@@ -72,23 +72,19 @@ def show_result(as_json: bool, values: Mapping[str, Any], text: str) -> None:
 class ProgressLines:
     """Prints a line of progress a minute, on a terminal and in a log alike."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, show: Callable[[str], None] = show_note
-    ) -> None:
-        self._clock = clock
-        self._show = show
-        self._shown = clock()
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
         self._starts: dict[str, tuple[float, TrainingProgress]] = {}
 
     def __call__(self, progress: TrainingProgress) -> None:
         """Show the progress if the last line is a minute old."""
-        now = self._clock()
+        now = time.monotonic()
         began, first = self._starts.get(progress.stage, (now, progress))
         if progress.examples <= first.examples:  # the stage is new, or begins again
             began, first = self._starts[progress.stage] = (now, progress)
         if now - self._shown >= _INTERVAL:
             self._shown = now
-            self._show(_line(progress, first, now - began))
+            show_note(_line(progress, first, now - began))
 
 
 def _line(now: TrainingProgress, first: TrainingProgress, seconds: float) -> str:

@@ -19,7 +19,7 @@ from memnet.attention.either import (
     sigmoid,
     sum_of,
 )
-from memnet.checkpoints import MODEL, check_tensors, save_checkpoint
+from memnet.checkpoints import MODEL, check_tensors, load_checkpoint, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -370,9 +370,13 @@ def save_text_model(folder: Path, controller: TextController, notes: Mapping[str
     save_checkpoint(folder, MODEL, controller.arrays(), {"kind": KIND, "trained": dict(notes)})
 
 
+def load_text_model(folder: Path, config: HopConfig) -> TextController:
+    """A saved controller; ModelError if the folder holds no whole one."""
+    return text_model_of(folder, load_checkpoint(folder, MODEL)[0], config)
+
+
 def text_model_of(folder: Path, arrays: Weights, config: HopConfig) -> TextController:
     """The controller of a checkpoint; ModelError if the arrays are not those of one."""
-    expected = TextController(config).arrays()
-    kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
+    kinds = {name: (array.shape, array.dtype) for name, array in _untrained(config).items()}
     check_tensors(arrays, kinds, folder)
     return TextController(config, arrays)

@@ -25,7 +25,7 @@ from memnet.documents.messages import MessageAddressing, without_quoted
 from memnet.documents.question import FetchedSlots, Question, relation_stems
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best
-from memnet.reader.sequences import asks_for_contents, entries_of
+from memnet.reader.sequences import ASKS_FOR_CONTENTS, entries_of
 from memnet.reader.spans import Reader
 from memnet.storage import Keys
 from memnet.text.english import OTHER_LETTER, is_foreign
@@ -339,7 +339,7 @@ class Retrieval:
 
         But for a question that asks for it.
         """
-        if asks_for_contents(self._question.text):
+        if ASKS_FOR_CONTENTS.search(self._question.text):
             return list(ranked)
         entries = {
             item.slot.id: entries_of(item.slot.title, item.slot.text)

@@ -344,12 +344,8 @@ class FetchedSlots:
             self._keys = new if old is None else _joined(old, new)
         rows = np.array([self._rows[slot] for slot in ids], np.int64)
         known = self._keys
-        is_fact = known.is_fact[rows]
-        # Only facts have relations, and most stores hold documents.
-        relations: tuple[str, ...] = ("",) * len(rows)
-        if is_fact.any():
-            relations = tuple(known.relations[row] for row in rows.tolist())
-        return Keys(known.ids[rows], known.vectors[rows], is_fact, relations)
+        relations = tuple(known.relations[row] for row in rows.tolist())
+        return Keys(known.ids[rows], known.vectors[rows], known.is_fact[rows], relations)
 
 
 class Question:

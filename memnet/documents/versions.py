@@ -141,16 +141,9 @@ class _Version(NamedTuple):
         return ", ".join(filter(None, (number, day)))
 
 
-class Versions(NamedTuple):
-    """Some passages by whether they are of a version that holds."""
-
-    holding: list[RankedSlot]  # All of no version, too
-    others: list[RankedSlot]
-    undecided: list[list[RankedSlot]]  # Of ``holding`` those of which nothing says which holds
-    asked: str  # The question, without the year by which a version was chosen
-
-
-def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versions:
+def weigh_versions(
+    question: Question, passages: Sequence[RankedSlot]
+) -> tuple[list[RankedSlot], list[RankedSlot], list[list[RankedSlot]], str]:
     """Some passages without those of a version that does not hold, and these.
 
     Passages of several documents that say almost the same are of versions of one. The one that a
@@ -158,6 +151,11 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
     are attended to less. Each has its day and number in its title, by which a reader tells them
     apart. The reader compares what it reads together, and may take either of two copies. A year by
     which a version was chosen is not looked for in what it says, where none of the passages has it.
+
+    Returns:
+        The passages of a version that holds, and of none; the others; of the first those of which
+        nothing says which holds, by document; and the question, without the year by which a version
+        was chosen.
     """
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
@@ -195,7 +193,7 @@ def weigh_versions(question: Question, passages: Sequence[RankedSlot]) -> Versio
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
-    return Versions(list(holding.values()), others, undecided, asked)
+    return list(holding.values()), others, undecided, asked
 
 
 def _without_year(question: str, passages: Sequence[RankedSlot]) -> str:
@@ -403,8 +401,9 @@ def as_changed(
     "The fair is on 6 July" holds no longer where another file says that it "moves to 13 July", or
     where a later one of the same kind gives another day. Whoever asks what was is not told so.
     """
-    is_value = read.short is not None and read.kind == "value"
-    if not is_value or _asks_past(question.text) or _asked_day(question) is not None:
+    if read.short is None or read.kind != "value" or _asked_day(question) is not None:
+        return read
+    if Clauses(question.text).tense_at(0) < 0 or ASKS_EARLIER.search(question.text):
         return read
     own = read.quotes[0]
     asked = _words_of(question.text) & _words_of(own.text)
@@ -437,10 +436,6 @@ def as_changed(
         if later and new.promised and not new.abstained:
             return new
     return read
-
-
-def _asks_past(question: str) -> bool:
-    return Clauses(question).tense_at(0) < 0 or ASKS_EARLIER.search(question) is not None
 
 
 def _says_change(read: Prediction) -> bool:

@@ -70,7 +70,6 @@ class SentenceTransformersEncoder:
         self.multilingual = "multilingual" in known
         self._prompts = _prompts_of(own if any(own.values()) else known)
         self.dimension: int = len(self.encode([""])[0])
-        self.releases_gil = False
         self.fingerprint = f"{_PREFIX}{fetched or name}/{_digest(self._model, self._prompts)}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -159,10 +159,6 @@ class BertEncoder:
         self._lock = threading.Lock()
         self._loaded: tuple[Any, _Network] | None = None
 
-    def load(self) -> None:
-        """Load the weights now; EncoderError or ModelError if they are missing or damaged."""
-        self._network()
-
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one.
 
@@ -292,11 +288,6 @@ class MiniLMEncoder(BertEncoder):
         """As for ``BertEncoder``."""
         super().__init__(threads, device)
         self._questions = _QuestionEncoder(threads, device)
-
-    def load(self) -> None:
-        """Load all weights now; EncoderError or ModelError if they are missing or damaged."""
-        super().load()
-        self._questions.load()
 
     def encode_query(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N questions -> [N, 384] float32, rows of length one; errors as ``encode``."""

@@ -10,7 +10,7 @@ import numpy as np
 from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
-from memnet.documents.controller import KIND, TextController, text_model_of
+from memnet.documents.controller import KIND, TextController, load_text_model, text_model_of
 from memnet.documents.question import FullVectors, RecentVectors, unit_projection
 from memnet.encoders.hub import SentenceTransformersEncoder, hub_name, stored_encoder_name
 from memnet.encoders.minilm import (
@@ -19,6 +19,7 @@ from memnet.encoders.minilm import (
     MiniLMEncoder,
     StaticEncoder,
     load_token_table,
+    shipped_token_table,
 )
 from memnet.encoders.multilingual import MULTILINGUAL, MultilingualEncoder
 from memnet.encoders.protocol import Encoder, QuickEncoder, TokenEncoder, token_encoder
@@ -108,12 +109,7 @@ def find_quick(encoder: Encoder) -> Encode | None:
         return encoder.encode_quick
     if not isinstance(encoder, MiniLMEncoder):
         return None
-
-    @lru_cache(maxsize=1)
-    def load() -> StaticEncoder:
-        return load_static_encoder(SHIPPED / STATIC, encoder)
-
-    return lambda texts: load().encode_quick(texts)
+    return lambda texts: shipped_token_table().encode_quick(texts)
 
 
 def _check_vectors(encoder: Encoder) -> None:
@@ -249,14 +245,10 @@ def _documents_model(
     own = owned.current().get(TEXT)
     if own is not None and own.used:
         try:
-            return f"models/{TEXT}", _text_model(store.models.folder(TEXT), hop)
+            return f"models/{TEXT}", load_text_model(store.models.folder(TEXT), hop)
         except ModelError as error:
             owned.fail(TEXT, error)
-    return TEXT, _text_model(model_folder(TEXT), hop)
-
-
-def _text_model(folder: Path, hop: HopConfig) -> TextController:
-    return text_model_of(folder, load_checkpoint(folder, MODEL)[0], hop)
+    return TEXT, load_text_model(model_folder(TEXT), hop)
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ from memnet.attention.either import (
     without_gradient,
 )
 from memnet.checkpoints import shapes_of
-from memnet.config import Settings
+from memnet.types import Value
 
 MAX_DISTANCE = 16  # Tokens from the mention; farther ones share a position embedding.
 # Share of a chain's largest weight below which an entity, or a fact, is not followed.
@@ -31,7 +31,7 @@ _MIN_CONTINUING = 0.01  # Probability of going on below which a chain has halted
 _EPSILON = 1e-9
 
 
-class FactModelConfig(Settings):
+class FactModelConfig(Value):
     """The sizes of a fact model."""
 
     width: int = Field(default=128, ge=1, le=4096)

@@ -98,31 +98,27 @@ def _decided(run: Sequence[ParsedDocument]) -> list[ParsedDocument]:
 def _rises(before: ParsedDocument, after: ParsedDocument) -> bool | None:
     """Whether the number of an id is higher than that of the one before; None between sessions."""
     one, other = (_session_and_number(document.name) for document in (before, after))
-    if one is None or other is None:
-        return False
-    if one[0] != other[0]:
-        return None
-    return one[1] < other[1]
+    return one[1] < other[1] if one[0] == other[0] else None
 
 
-def _session_and_number(name: str) -> tuple[str, int] | None:
-    """An id that ends with a number, taken apart; None for another."""
+def _session_and_number(name: str) -> tuple[str, int]:
+    """An id that ends with a number, taken apart; no session and -1 for another."""
     digits = name[len(name.rstrip(_DIGITS)) :][-_MAX_DIGITS:]
-    return (name[: -len(digits)], int(digits)) if digits else None
+    return (name[: -len(digits)], int(digits)) if digits else ("", -1)
 
 
 def _turn_of_title(document: ParsedDocument) -> Turn | None:
     """Speaker and time of a title "Ann, 2024-03-01 10:05" of a document with a numbered id."""
     speaker, comma, after = document.title.rstrip().partition(",")
-    numbered = _session_and_number(document.name)
-    if numbered is None or document.kind != "document" or not comma or "\n" in document.title:
+    session, number = _session_and_number(document.name)
+    if number < 0 or document.kind != "document" or not comma or "\n" in document.title:
         return None
     time = after.strip()
     if not 0 < len(speaker) <= _MAX_SPEAKER or len(time) > _MAX_TIME or after[:1].strip():
         return None
     if time and not _is_time(time):
         return None
-    return Turn(speaker.strip(), time, numbered[0])
+    return Turn(speaker.strip(), time, session)
 
 
 def _is_time(time: str) -> bool:
@@ -288,8 +284,7 @@ def texts_of_message(store: MemoryStore, slot: Slot) -> Iterator[str]:
 
     All spellings of speakers and sessions are tried, one of which is that of ``message_slots``.
     """
-    numbered = _session_and_number(slot.source)
-    sessions = {slot.metadata.get("session", ""), numbered[0] if numbered else ""}
+    sessions = {slot.metadata.get("session", ""), _session_and_number(slot.source)[0]}
     conversations = Conversations(store, slot.namespace)
     said = [
         conversations.stored_before(str(one), slot.source) for one in sorted(map(str, sessions))

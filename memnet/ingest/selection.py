@@ -20,7 +20,7 @@ from memnet.loaders.formats import (
     why_skipped,
 )
 from memnet.loaders.tables.data_tables import SAMPLE, kind_of
-from memnet.storage import DATABASE
+from memnet.storage.place import DATABASE
 
 
 class Exclusions:

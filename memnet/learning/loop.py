@@ -14,9 +14,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from memnet.checkpoints import check_tensors, delete_checkpoint, load_checkpoint, save_checkpoint
-from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.learning import OnProgress, TrainingProgress, no_progress
+from memnet.types import Value
 
 
 def arrays_of(tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
@@ -50,7 +50,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # State of AdamW for each paramete
 Batch = TypeVar("Batch", bound=Sized)
 
 
-class TrainingConfig(Settings):
+class TrainingConfig(Value):
     """How to train."""
 
     # Passes over the examples; the learning rate decays to zero over them (cosine).

@@ -6,7 +6,6 @@ Nothing is unpacked to the disk. A zip file that is a document, such as .docx, i
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,17 +26,14 @@ from memnet.loaders.formats import (
     recognise,
     skip_reason,
 )
-from memnet.loaders.package import ENCRYPTED
+from memnet.loaders.package import BROKEN, ENCRYPTED
 from memnet.loaders.reading import read_source
 
 # Files of an archive: those of the largest folders. Each costs memory besides its content.
 _MAX_MEMBERS = 100_000
 _MAX_DEPTH = 2  # of archives in archives: an export with an archive for each year
 # What the libraries raise of damaged archives and unknown compressions.
-_BROKEN = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError,
-    NotImplementedError, RuntimeError, LookupError, AssertionError,
-)  # fmt: skip
+_BROKEN = (*BROKEN, tarfile.TarError, LookupError, AssertionError)
 _LEFT_OUT = frozenset({"__MACOSX"})  # folders of an archiver's own, besides the hidden ones
 _UTF_8 = 0x800  # flag of a member of a zip file
 # Formats of Office files by the folder that holds the document.

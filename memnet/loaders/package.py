@@ -37,7 +37,7 @@ _LEGACY = {  # what an OLE2 file is, by the name of one of its streams
     "Workbook": "is a workbook of Excel 97-2003; rename it to .xls to have it read",
 }
 # What the zip library raises: damage, an unknown compression, a password.
-_BROKEN = (BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
+BROKEN = (BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 # Elements of the core properties: keys of a document's metadata.
 _PROPERTIES = {
@@ -61,7 +61,7 @@ class Package:
         check_not_legacy(data)
         try:
             self._zip = ZipFile(BytesIO(data))
-        except _BROKEN as error:
+        except BROKEN as error:
             raise InputError(
                 f"is not a complete zip package ({first_line(error)}); expected a document that "
                 "its program opens: save it again"
@@ -103,7 +103,7 @@ class Package:
         try:
             with self._zip.open(info) as file:
                 data = file.read(limit + 1)
-        except _BROKEN as error:
+        except BROKEN as error:
             raise InputError(
                 f"has a part {part!r} that can't be unpacked ({first_line(error)}); save it again"
             ) from error

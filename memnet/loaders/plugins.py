@@ -1,11 +1,14 @@
 """Loaders of other packages, which name them by entry points in the group ``memnet.loaders``.
 
-The name of an entry point is a suffix without its dot, its object a ``Loader``. It is imported
-and called in the process with limits that reads files; formats of memnet come first.
+The name of an entry point is a suffix without its dot. Its object is a function from the content of
+a file and the name of its source, such as its path, to HTML, of which everything is read, or to the
+blocks in their order, where a heading of level 1 that comes first is the title. Where it raises
+anything, the file is skipped with the first line of the message. It is imported and called in the
+process with limits that reads files; formats of memnet come first.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol, get_args
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, get_args
 
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument
@@ -24,27 +27,11 @@ class Piece(NamedTuple):
     level: int = 0  # of a heading 1 for the highest; of an item 0 for the outermost list
 
 
-class Loader(Protocol):
-    """What an entry point names: a function from a file to HTML, or to blocks with places."""
-
-    def __call__(self, data: bytes, name: str) -> str | Iterable[Piece]:
-        """Read a file, given its content and the name of its source, such as its path.
-
-        Returns:
-            HTML, of which everything is read; or the blocks in their order, where a heading of
-            level 1 that comes first is the title.
-
-        Raises:
-            Exception: it can't be read; the file is skipped with the first line of the message.
-        """
-        ...
-
-
 def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     """The document that another package's loader gives, by the name of its entry point."""
     entry = other_loaders()[name]
     try:
-        loader: Loader = entry.load()
+        loader: Callable[[bytes, str], str | Iterable[Piece]] = entry.load()
     except Exception as error:  # code of others raises anything
         raise InputError(
             f"has a loader, {entry.value}, that can't be imported ({first_line(error)}); install "

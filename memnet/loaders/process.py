@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -38,7 +38,7 @@ _QUEUED = 2  # messages that wait while the parent does something else, such as 
 _GRACE = 2.0  # seconds in which a child that has nothing more to do has to end by itself
 
 
-class LoaderProcess:
+class LoaderProcess(AbstractContextManager["LoaderProcess"]):
     """Reads files, those that may break their parsers in a child process.
 
     A context manager: the child ends with it. One thread may use it at a time.
@@ -50,9 +50,6 @@ class LoaderProcess:
         """Set up; ``on_page`` gets a file, a page that takes seconds, and the number of pages."""
         self._limits, self._on_page = limits, on_page
         self._child: _Child | None = None
-
-    def __enter__(self) -> "LoaderProcess":
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

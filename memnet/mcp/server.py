@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import anyio.to_thread
 import mcp_types as types
@@ -27,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memnet import __version__
 from memnet.errors import InputError, MemnetError, one_line
 from memnet.mcp.tools import ALIASES, WRITING, ServedMemory, add_tools, find_source
-from memnet.text.citations import SOURCE_SCHEME
+from memnet.text.citations import SOURCE_SCHEME, source_url
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -180,7 +179,7 @@ def _source_page(memory: ServedMemory, cursor: object) -> types.ListResourcesRes
     return types.ListResourcesResult(
         resources=[
             types.Resource(
-                uri=SOURCE_SCHEME + quote(source.id, safe="/"),
+                uri=source_url(source.id, {}),
                 name=source.id,
                 title=one_line(source.title) or None,
                 description=f"{source.kind}, {source.slots} slots",
@@ -213,9 +212,7 @@ def serve_stdio(
         memory.close()
 
 
-def http_app(
-    engine: "Engine", read_only: bool = False, *, namespace: str | None = None
-) -> Starlette:
+def http_app(engine: "Engine", read_only: bool = False) -> Starlette:
     """An ASGI application that answers each POST to ``/mcp`` by itself, without sessions.
 
     Its lifespan must run, once. It checks neither hosts nor tokens: the application around it does.
@@ -223,9 +220,8 @@ def http_app(
     Args:
         engine: stays the caller's to close.
         read_only: leave out tools that write.
-        namespace: as for ``serve_stdio``.
     """
-    server = build_server(ServedMemory(lambda: engine, namespace), read_only)
+    server = build_server(ServedMemory(lambda: engine), read_only)
     app = server.streamable_http_app(
         json_response=True,
         stateless_http=True,

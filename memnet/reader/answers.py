@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from memnet.attention.arrays import log_odds
 from memnet.config import AnswerConfig
-from memnet.reader.confidence import Calibration, Signals, signals_of
+from memnet.reader.confidence import QUOTED_KINDS, Calibration, Signals, signals_of
 from memnet.reader.contrasts import NamedUnits, named_units
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
@@ -47,7 +47,6 @@ _MAX_CANDIDATES = 10
 _MAX_UNITS = 5
 # Values that the network for verdicts is asked of, and the least score of one over the best one's
 _MOST_JUDGED, _LEAST_JUDGED = 5, 0.1
-_EPSILON = 1e-4  # Of a probability, for its log-odds
 # Factor of what can hardly be the answer: yes to "who", words of the question itself, what was put
 # in the place of a phrase, and what is said of another code or in another unit than the question's.
 _UNLIKELY = 0.1
@@ -62,8 +61,6 @@ _ASKS_WHETHER = re.compile(
 _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
 _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
 _NUMBER = re.compile(r"\d")
-# Kinds whose answer is a quotation, whether there is a short one in it or not.
-_QUOTED = ("definition", "statement", "list", "steps")
 _ASKS_FOR_STEPS = 0.5  # Probability of steps from which no part of the question gives a value
 _MIN_SHORT = 0.1  # Probability of a span to be given as the short answer of such a quotation
 
@@ -168,7 +165,7 @@ def predict_spans(
     kind = _kind(best, reading, bool(resolved) or compared is not None, attended, passages)
     most = most_attended(attended, passages, _MAX_UNITS)
     short = best[:1]
-    if kind in _QUOTED:
+    if kind in QUOTED_KINDS:
         best = quote_candidates(kind, attended, passages)
     support = _support(question, best, compared, passages, others)
     quotes = _quotes(kind, best, attended, passages, others)
@@ -177,7 +174,7 @@ def predict_spans(
         support = tuple(
             {one.slot.id: one for one in (*support, *(q.item for q in quotes))}.values()
         )
-    if kind in _QUOTED:
+    if kind in QUOTED_KINDS:
         short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
     if kind in ("steps", "list") and sum(len(units(one.text)) for one in quotes) > 1:
         short = ()  # all of them answer
@@ -274,7 +271,7 @@ def _quotes(
     if not candidates:
         return ()
     best = candidates[0]
-    if kind in _QUOTED or best.start is None or best.end is None:
+    if kind in QUOTED_KINDS or best.start is None or best.end is None:
         return quote(kind, attended, passages)
     for index, item in enumerate((*passages, *others)):
         if item.slot.id == best.evidence:
@@ -364,7 +361,7 @@ def _judged(
         readings.append(in_background(judge.read, answered_by(question, one.text), [said]))
     for (one, *_), reading in zip(likely, readings, strict=True):
         stated[one.text] = reading.result().answerable
-        odds = math.exp(log_odds(stated[one.text], _EPSILON))
+        odds = math.exp(log_odds(stated[one.text]))
         weighed.append(one.model_copy(update={"score": one.score * odds}))
     total = sum(one.score for one in weighed)
     share = sum(one.score for one, *_ in likely) / total if total else 1.0

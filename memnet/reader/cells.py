@@ -45,7 +45,6 @@ HEADERS = {
     **dict.fromkeys(("born", "birthday", "bday"), "birthday birth born"),
     **dict.fromkeys(("expire", "expires", "expiry"), "expiry expires valid until"),
 }
-_EPSILON = 1e-4  # Of a probability, for its log-odds
 _LEAST_WEIGHT = 1e-3  # Of a row, for its logarithm
 _UNKNOWN = 0.02  # Weight of a word of the question that the memory does not have
 _MOST_NAMED = 3  # Cells of a row that are named: more say no more
@@ -62,9 +61,12 @@ class Asked(NamedTuple):
     question: str
     kind: str  # Stem of what "which" stands before
 
-    def weight(self, words: frozenset[str]) -> float:
-        """The weight of some stems, by IDF, as a share of all that the memory has."""
-        return sum(self.weights.get(word, 0.0) for word in words)
+    def weight(self, words: frozenset[str], unknown: float = 0.0) -> float:
+        """The weight of some stems, by IDF, as a share of all that the memory has.
+
+        Each that it has not counts as ``unknown``.
+        """
+        return sum(self.weights.get(word, unknown) for word in words)
 
     def share(self, row: Row) -> float:
         """The share of the question's words that a row explains, with what stands above it."""
@@ -159,10 +161,10 @@ class RowRead(NamedTuple):
 def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
     """The signals of rows, some of which are of one table if they are of one source."""
     sought = asked.content or asked.own
-    total = _weight(asked, sought) or 1.0
+    total = asked.weight(sought, _UNKNOWN) or 1.0
     titles = [stems(row.title) for row in rows]
     held = [
-        _weight(asked, sought & (row.values - title)) / total
+        asked.weight(sought & (row.values - title), _UNKNOWN) / total
         for row, title in zip(rows, titles, strict=True)
     ]
     best: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # Two of each source
@@ -178,8 +180,8 @@ def row_signals(asked: Asked, rows: Sequence[Row]) -> list[RowSignals]:
         found.append(
             RowSignals(
                 cells=share,
-                headers=_weight(asked, sought & headers) / total,
-                title=_weight(asked, sought & title) / total,
+                headers=asked.weight(sought & headers, _UNKNOWN) / total,
+                title=asked.weight(sought & title, _UNKNOWN) / total,
                 named=min(shares.count(1.0), _MOST_NAMED),
                 first=shares[0],
                 nearest=max(shares),
@@ -214,9 +216,9 @@ def cell_signals(
         bias=1.0,
         first=float(asked.names(row.cells[0])),
         row=math.log(float(softmax(np.array(logits, np.float32))[place]) + _LEAST_WEIGHT),
-        answers=log_odds(read.answers, _EPSILON),
-        cell=log_odds(read.cells[column], _EPSILON),
-        stated=log_odds(stated, _EPSILON),
+        answers=log_odds(read.answers),
+        cell=log_odds(read.cells[column]),
+        stated=log_odds(stated),
     )
 
 
@@ -248,7 +250,3 @@ def labelled(cells: Sequence[Cell]) -> tuple[str, list[tuple[int, int]]]:
         spans.append((len(text), len(text) + len(one.text)))
         text += one.text
     return text, spans
-
-
-def _weight(asked: Asked, words: frozenset[str]) -> float:
-    return sum(asked.weights.get(word, _UNKNOWN) for word in words)

@@ -14,7 +14,8 @@ from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
 FEATURES = 18
-_QUOTED: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
+# Kinds whose answer is a quotation, whether there is a short one in it or not.
+QUOTED_KINDS: tuple[AnswerKind, ...] = ("definition", "statement", "list", "steps")
 # What is taken for a name or a number in a question, but for its first word.
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 
@@ -61,7 +62,7 @@ class Signals(NamedTuple):
             log_odds(0.5 if self.stated is None else self.stated, _EPSILON),
             float(self.left_open),
             float(self.kind in ("yes", "no")),
-            *(float(self.kind == kind) for kind in _QUOTED),
+            *(float(self.kind == kind) for kind in QUOTED_KINDS),
         )
 
 

@@ -1,8 +1,9 @@
 """Passages as readers see them: slots that hops ranked, and which of them are about a name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Span
@@ -12,6 +13,9 @@ from memnet.text.citations import place_in_time, place_of
 from memnet.text.english import query_terms, sentences, units
 from memnet.text.names import normalise, title_symbols, without_brackets
 from memnet.types import Candidate, Copy, Evidence
+
+# Gives by source and namespace the passages, in their order: at most so many.
+PassagesOf: TypeAlias = Callable[[str, str, int], Sequence[Slot]]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,14 @@ from functools import cached_property
 from itertools import chain, combinations
 from math import log
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Protocol, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import probability_of, weighted
 from memnet.checkpoints import check_tensors, load_checkpoint
+from memnet.encoders.minilm import TokenTable
 from memnet.reader.cells import CELL_CONFIDENCE, Asked, labelled
 from memnet.reader.rows import ANY_TIME, Cell, Row, Table, stems
 from memnet.reader.values import NOT_GIVEN, Value, ticks_of, value_of, with_unit
@@ -83,20 +84,6 @@ _CUES = [
         r"(?:over|above|at least|after|more than)\b", r"(?:under|below|at most|before|less than)\b",
     )
 ]  # fmt: skip
-
-
-class WordVectors(Protocol):
-    """What gives texts vectors by their words alone."""
-
-    width: int
-
-    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """N texts -> [N, ``width``] float64: the sums of the vectors of their tokens."""
-        ...
-
-    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts -> [N, D] float32, of length one."""
-        ...
 
 
 class Condition(NamedTuple):
@@ -164,7 +151,7 @@ def load_programs(folder: Path, width: int) -> ProgramWeights:
     return ProgramWeights(**tensors)
 
 
-def cues_of(question: str, vectors: WordVectors) -> NDArray[np.float32]:
+def cues_of(question: str, vectors: TokenTable) -> NDArray[np.float32]:
     """[C] float32: one, whether each cue stands in a question, and the vector of its words."""
     [words] = vectors.sums([question])
     cues = [1.0, *(float(one.search(question) is not None) for one in _CUES)]
@@ -207,7 +194,7 @@ class ProgramModel(NamedTuple):
     """The model with the vectors of words that it has learned from. Thread-safe."""
 
     weights: ProgramWeights
-    vectors: WordVectors
+    vectors: TokenTable
 
     def likeliest(
         self, asked: Asked, tables: Sequence[Table], count: int
@@ -266,7 +253,7 @@ def probability_of_program(signals: ProgramSignals) -> float:
     return min(CELL_CONFIDENCE, probability_of(weighted(_WEIGHTS, signals)))
 
 
-def list_programs(asked: Asked, tables: Sequence[Table], vectors: WordVectors) -> Listed:
+def list_programs(asked: Asked, tables: Sequence[Table], vectors: TokenTable) -> Listed:
     """The programs of some tables that a question may mean, with their features."""
     question = _Question(asked, vectors)
     found: list[Program] = []
@@ -307,7 +294,7 @@ def may_be_read(table: Table) -> bool:
 class _Question:
     """What a question says, for all tables."""
 
-    def __init__(self, asked: Asked, vectors: WordVectors) -> None:
+    def __init__(self, asked: Asked, vectors: TokenTable) -> None:
         self.asked = asked
         self.days = [one.day for one in date_spans(asked.question)]
         numbers = ((found, value_of(found)) for found in _NUMBER.findall(asked.question))

@@ -15,7 +15,7 @@ from memnet.reader.answers import Prediction
 from memnet.reader.confidence import signals_of
 from memnet.reader.passages import RankedSlot, may_hold_rows, span_candidate
 from memnet.reader.quotes import Quotation, quote_around
-from memnet.reader.rows import TIMES, Row, Table, by_source, refers_to, stem, stems, tables_of
+from memnet.reader.rows import ANY_TIME, Row, Table, by_source, refers_to, stem, stems, tables_of
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Span, answered_by
 from memnet.storage.lexical import words_of
@@ -38,7 +38,6 @@ _MIN_PROBABILITY = 0.15
 _MAX_CANDIDATES = 3
 _WORD = re.compile(r"[^\W_][\w'’&-]*")
 _NAME = re.compile(r"(?<=[^.!?\n*-] )[A-Z][\w'’&-]+")  # Not at the beginning of a sentence
-_TIME_NAMES = frozenset[str]().union(*TIMES)
 # Begins what is said of the subject of the sentence before.
 _GOES_ON = re.compile(r"(?:its?|they|their|he|his|she|her|there|these|this|that)\b", re.IGNORECASE)
 
@@ -213,7 +212,7 @@ def _linked_units(item: RankedSlot, asked: frozenset[str]) -> Iterator[_LinkedUn
         verbs = {IRREGULAR_VERBS.get(word.casefold(), "") for word in _WORD.findall(own)}
         words = asked & (stems(own) | set(map(stem, verbs)) | title)
         names = {word.casefold() for word in _NAME.findall(own)} - STOP_WORDS
-        apart = {name for name in names if stem(name) not in asked | _TIME_NAMES}
+        apart = {name for name in names if stem(name) not in asked | ANY_TIME}
         yield _LinkedUnit(item, one.start, end, words, frozenset(apart))
 
 

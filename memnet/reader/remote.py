@@ -29,7 +29,6 @@ _INSTRUCTIONS = (
 )
 _BULLET = re.compile(r"(?:[-*]|\d{1,6}[.)])\s++")
 _CITATION = re.compile(r"\[(\d{1,6})\]$")
-_LONGEST_CITATION = 8
 _MARKS = "\"'`*“”‘’«» "  # What models put around a quotation
 
 
@@ -112,7 +111,7 @@ def cited_spans(answer: str, passages: Sequence[Passage]) -> tuple[Span, ...]:
     spans: dict[tuple[int, int, int], Span] = {}
     for line in map(str.strip, answer.splitlines()):
         cited = line.rstrip(" .\t")
-        citation = _CITATION.search(cited[-_LONGEST_CITATION:])
+        citation = _CITATION.search(cited)
         if citation is None:
             continue
         index = int(citation[1]) - 1

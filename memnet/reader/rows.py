@@ -11,7 +11,7 @@ from operator import lt
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot, may_hold_rows
-from memnet.reader.values import Value, decimal_point, value_of, values_of, with_unit
+from memnet.reader.values import NOT_GIVEN, Value, decimal_point, value_of, with_unit
 from memnet.text.dates import MONTH_NAMES
 from memnet.text.english import IRREGULAR_VERBS, is_foreign, query_terms, uninflected
 from memnet.text.names import STEM_LETTERS, has_digit
@@ -181,9 +181,16 @@ class Table:
         return found / len(texts) if header and texts else 0.0
 
     def values(self, header: str, rows: Iterable[int]) -> dict[int, Value] | None:
-        """The values of a column in some rows; None where they can't be compared."""
-        texts = self.texts[header]
-        return values_of({row: texts[row] for row in rows if row in texts}, self.points[header])
+        """The values of a column, by those of some rows whose cells give any.
+
+        None where one is of another kind or unit than the others: they can't be compared.
+        """
+        texts, point = self.texts[header], self.points[header]
+        given = [row for row in rows if row in texts and not NOT_GIVEN.fullmatch(texts[row])]
+        found = {row: value_of(texts[row], point) for row in given}
+        values = {row: value for row, value in found.items() if value is not None}
+        kinds = {(value.kind, value.unit) for value in values.values()}
+        return values if len(values) == len(found) and len(kinds) == 1 else None
 
     def written(self, header: str, rows: Iterable[int], number: Decimal) -> str:
         """A number as some cells of a column write theirs, with their unit."""

@@ -249,12 +249,10 @@ _PAGE = re.compile(r"(?<![\s.…·_|])[\s.…·_|]{1,200}\d{1,4}$")
 _CALLED_SO = re.compile(
     r"(?:table of )?contents|index|on this page|toc|inhalt(?:sverzeichnis)?|sommaire", re.IGNORECASE
 )
-_ASKS_FOR_THEM = re.compile(r"\b(?:contents?|index|chapters?|sections?|topics?|headings?)\b", re.I)
-
-
-def asks_for_contents(question: str) -> bool:
-    """Whether a question is about the parts of a text: "What chapters are there?"."""
-    return _ASKS_FOR_THEM.search(question) is not None
+# A question about the parts of a text: "What chapters are there?"
+ASKS_FOR_CONTENTS = re.compile(
+    r"\b(?:contents?|index|chapters?|sections?|topics?|headings?)\b", re.IGNORECASE
+)
 
 
 class Entries:

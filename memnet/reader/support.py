@@ -12,7 +12,7 @@ from memnet.reader.quotes import Quotation, candidate_of
 from memnet.reader.rows import stem, stems
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
-from memnet.reader.values import UNIT_NAMES, denies_being_within, is_other_quantity, is_within
+from memnet.reader.values import UNIT_NAMES, is_other_quantity, is_within
 from memnet.runtime.device import in_background
 from memnet.storage.values import Encode
 from memnet.text.english import LABELLED, NUMBER_WORDS, Unit, units
@@ -103,7 +103,7 @@ def read_alone(
     quoted = "\n".join(one.text for one in prediction.quotes if one.item.slot.id == first.id)
     before = first.text[: prediction.quotes[0].start]
     # In a list of questions that which is quoted answers says what "Not by itself, no." is about.
-    heading = _heading(before)
+    heading = before.rstrip().rpartition("\n")[2].strip()  # The line above
     title = f"{first.title} > {heading}" if heading.endswith("?") else first.title
     passage = Passage(title, quoted)
     reading = in_background(reader.read, question, [passage])
@@ -126,11 +126,6 @@ def read_alone(
         prediction = _with_signals(prediction, answer=quoted_whole.score)
         prediction = _with_kind(prediction, "statement", [quoted_whole], None)
     return _with_signals(prediction, left_open=True)._replace(promised=False)
-
-
-def _heading(before: str) -> str:
-    """The line above, by what stands before."""
-    return before.rstrip().rpartition("\n")[2].strip()
 
 
 def _verdict(
@@ -198,7 +193,7 @@ def _verdict_of(
     """
     within = is_within(question, text)
     if within is not None and _is_about(question, f"{title}\n{text}"):
-        return "no" if within == denies_being_within(question) else "yes", _RESTATED
+        return "yes" if within else "no", _RESTATED
     reading = Reading((), 0.0, 0.0, 0.0)
     if judge is not None:
         reading = judge.read(question, [Passage(title, text)])

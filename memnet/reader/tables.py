@@ -26,7 +26,7 @@ from memnet.reader.cells import (
 )
 from memnet.reader.computed import QUANTITIES, Computed, compute, headers_of, operation_of
 from memnet.reader.contrasts import shape_of
-from memnet.reader.passages import RankedSlot, may_hold_rows, slot_candidate
+from memnet.reader.passages import PassagesOf, RankedSlot, may_hold_rows, slot_candidate
 from memnet.reader.programs import (
     MOST_ROWS,
     Program,
@@ -55,7 +55,6 @@ from memnet.reader.rows import (
 )
 from memnet.reader.spans import Passage, Reader, answered_by
 from memnet.reader.values import HOW_MANY, UNIT_NAMES, ticks_of, unit_of, value_of, with_unit
-from memnet.storage import Slot
 from memnet.text.english import ASKS_WHO, is_foreign, query_terms
 from memnet.text.names import has_digit, is_code
 from memnet.types import AnswerKind, Candidate
@@ -71,7 +70,6 @@ _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
 _MOST_PROGRAMS = 5  # That the network for verdicts is asked about
-_EPSILON = 1e-4  # Of a probability, for its log-odds
 _BY_RULES = 0.8  # Of the confidence of what the words say, where no program gives it
 _LEAST = 0.25  # Probability of a program that is given
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
@@ -122,7 +120,7 @@ def read_cells(
     question: str,
     terms: Mapping[str, float],
     passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    passages_of: PassagesOf,
     reader: Reader | None = None,
     judge: Reader | None = None,
     programs: Callable[[], ProgramModel | None] = lambda: None,
@@ -155,7 +153,7 @@ def _by_rules(
     whether: bool,
     passages: Sequence[RankedSlot],
     tables: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    passages_of: PassagesOf,
     reader: Reader | None,
     judge: Reader | None,
 ) -> Prediction:
@@ -182,7 +180,7 @@ def _by_rules(
     operation, said = operation_of(question), found.row.said if found else frozenset[str]()
     computed = None
     if operation is not None and not operation & said:
-        computed = _computed(question, tables, passages_of)
+        computed = compute(question, _whole_tables(tables, passages_of, _MOST_SLOTS))
     if whether and computed is None:
         computed = _verdict(asked, rows)
     answer = Prediction() if computed is None else _computed_shown(computed)
@@ -199,7 +197,7 @@ def _by_rules(
 def _by_programs(
     asked: Asked,
     passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    passages_of: PassagesOf,
     judge: Reader,
     programs: ProgramModel,
     by_rules: Prediction,
@@ -215,7 +213,7 @@ def _by_programs(
         same = program.short.casefold() == own
         signals = ProgramSignals(
             bias=1.0, share=exp(share), likely=share, nothing=nothing,
-            stated=log_odds(stated, _EPSILON), same=float(same),
+            stated=log_odds(stated), same=float(same),
             other=float(bool(own) and not same), computed=float(program.operation != "cell"),
         )  # fmt: skip
         probability = probability_of_program(signals)
@@ -376,19 +374,8 @@ def _ticked(
                 yield said, True, cells[0].text, row, cell
 
 
-def _computed(
-    question: str,
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
-) -> Computed | None:
-    """What is computed from all rows of a table that some passages hold a part of."""
-    return compute(question, _whole_tables(passages, passages_of, _MOST_SLOTS))
-
-
 def _whole_tables(
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
-    most: int,
+    passages: Sequence[RankedSlot], passages_of: PassagesOf, most: int
 ) -> list[Table]:
     """The tables of the sources of some passages; arguments as for ``_whole_sources``."""
     whole = by_source(_whole_sources(passages, passages_of, most))
@@ -396,9 +383,7 @@ def _whole_tables(
 
 
 def _whole_sources(
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
-    most: int,
+    passages: Sequence[RankedSlot], passages_of: PassagesOf, most: int
 ) -> Iterator[RankedSlot]:
     """All passages of the sources of some, but for sources with more than ``most`` of them.
 
@@ -553,11 +538,7 @@ def _in_forms(asked: Asked, passages: Sequence[RankedSlot]) -> _Found | None:
     return fit[0] if len({one.cell.text for one in fit}) == 1 else None
 
 
-def _entry(
-    asked: Asked,
-    passages: Sequence[RankedSlot],
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
-) -> _Found | None:
+def _entry(asked: Asked, passages: Sequence[RankedSlot], passages_of: PassagesOf) -> _Found | None:
     """The day of the last entry of a list of days, or of the first, that says what is asked."""
     end = _LAST.match(asked.question)
     entries: list[tuple[int, Decimal, _Found]] = []

@@ -1,17 +1,16 @@
 """Lists of tasks: the box before an item says whether it is done."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from memnet.reader import rows
 from memnet.reader.answers import Prediction, asks_whether
-from memnet.reader.passages import RankedSlot, slot_candidate
+from memnet.reader.passages import PassagesOf, RankedSlot, slot_candidate
 from memnet.reader.quotes import Quotation
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.values import HOW_MANY
-from memnet.storage import Slot
 from memnet.text.names import stems
 from memnet.types import AnswerKind, Candidate
 
@@ -97,7 +96,7 @@ def read_tasks(
     passages: Sequence[RankedSlot],
     read: Prediction,
     reader: Reader,
-    passages_of: Callable[[str, str, int], Sequence[Slot]],
+    passages_of: PassagesOf,
 ) -> Prediction:
     """The answer that the states of tasks give; nothing where a question asks for none.
 

@@ -1,7 +1,7 @@
 """Values in texts and cells: numbers with their units, days and times, and their borders."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -227,18 +227,6 @@ class Value(NamedTuple):
     around: tuple[str, str] = ("", "")  # What stands before and after a number in its cell
 
 
-def values_of(texts: Mapping[int, str], point: str) -> dict[int, Value] | None:
-    """The values of cells of a column, by their rows, without those that give none.
-
-    None where one is of another kind or unit than the others.
-    """
-    given = {row: text for row, text in texts.items() if not NOT_GIVEN.fullmatch(text)}
-    found = {row: value_of(text, point) for row, text in given.items()}
-    values = {row: value for row, value in found.items() if value is not None}
-    kinds = {(value.kind, value.unit) for value in values.values()}
-    return values if len(values) == len(given) and len(kinds) == 1 else None
-
-
 def value_of(text: str, point: str = ".") -> Value | None:
     """The value of a text with ``point`` between whole number and decimals, if it is one."""
     time = _TIME.fullmatch(text)
@@ -299,12 +287,13 @@ def is_other_quantity(question: str, value: str) -> bool:
 
 
 def is_within(question: str, text: str) -> bool | None:
-    """Whether what a question asks to be allowed is so by the limit in a text.
+    """Whether yes is right to a question whether something is allowed, by the limit in a text.
 
-    None where the question gives no amount, or the text not exactly one limit in its unit: "at most
-    8 mm" allows no "10 mm", "at least 16 years old" no "15-year-old". Nothing is compared where the
-    question denies or compares ("more than 8 mm"), where the text forbids or says what something
-    costs, or where an amount of a day is asked for and one of a week limited.
+    To "Is 10 kg too heavy?" it is right where that is not allowed. None where the question gives no
+    amount, or the text not exactly one limit in its unit: "at most 8 mm" allows no "10 mm", "at
+    least 16 years old" no "15-year-old". Nothing is compared where the question denies or compares
+    ("more than 8 mm"), where the text forbids or says what something costs, or where an amount of a
+    day is asked for and one of a week limited.
     """
     if _MAY.search(question) is None or _COMPARED.search(question):
         return None
@@ -330,12 +319,7 @@ def is_within(question: str, text: str) -> bool | None:
     [(limit, sign)] = limits
     if sign == 0 or (sign > 0 and _ENOUGH.search(question)):
         return None
-    return (limit - amount) * sign >= 0
-
-
-def denies_being_within(question: str) -> bool:
-    """Whether "yes" to a question means that an amount is not allowed: "Is 10 kg too heavy?"."""
-    return _MAY_NOT.search(question) is not None
+    return ((limit - amount) * sign >= 0) != (_MAY_NOT.search(question) is not None)
 
 
 def _amounts(text: str) -> Iterator[tuple[Decimal, str, tuple[int, int]]]:

@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import Field
 
-from memnet.config import Settings
 from memnet.errors import InputError
+from memnet.types import Value
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class ServerSettings(Settings):
+class ServerSettings(Value):
     """Settings of ``memnet serve``, each with its reason.
 
     Raises:

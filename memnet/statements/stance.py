@@ -31,7 +31,6 @@ DENYING: Final = ("bias", "words", "negative", "no", "answerable")
 # Log-odds of a denial beyond which a sentence is not read for the other stance: every pass of a
 # network costs 2 to 3 ms.
 _NEGATIVE = 2.0
-_EPSILON = 1e-4
 _FIRST_PERSON = frozenset("i my me mine we our us".split())
 
 
@@ -93,21 +92,21 @@ class StanceJudge:
         read = self.statements.answer(question, [Passage("", text)])
         forms = {} if read is None else read.forms
         relevance = 0.0 if read is None else read.relevance[0]
-        certainty = (log_odds(manner.certainty[one], _EPSILON) for one in CERTAINTIES)
+        certainty = (log_odds(manner.certainty[one]) for one in CERTAINTIES)
         speaks = not _FIRST_PERSON.isdisjoint(normalise(text).split())
         return np.array([
             1.0, shared_words(question, text), similarity, manner.negative, *certainty,
             float(speaks),
-            log_odds(forms.get("yes", 0.0), _EPSILON), log_odds(forms.get("no", 0.0), _EPSILON),
-            log_odds(forms.get("none", 1.0), _EPSILON), log_odds(relevance, _EPSILON),
+            log_odds(forms.get("yes", 0.0)), log_odds(forms.get("no", 0.0)),
+            log_odds(forms.get("none", 1.0)), log_odds(relevance),
         ])  # fmt: skip
 
     def denying(self, question: str, text: str, manner: Manner) -> NDArray[np.float64]:
         """The features ``DENYING`` of a sentence, float64."""
         read = self.reader.read(question, [Passage("", text)])
         return np.array([
-            1.0, shared_words(question, text), manner.negative, log_odds(read.no, _EPSILON),
-            log_odds(read.answerable, _EPSILON),
+            1.0, shared_words(question, text), manner.negative, log_odds(read.no),
+            log_odds(read.answerable),
         ])  # fmt: skip
 
 

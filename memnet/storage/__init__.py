@@ -7,24 +7,19 @@ from memnet.runtime import lazy_names
 if TYPE_CHECKING:
     from memnet.storage.bundle import copy_store, export_bundle, import_bundle
     from memnet.storage.overview import existing_encoder, stored_encoder
-    from memnet.storage.place import DATABASE
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
         EVERYWHERE,
         ChangeBy,
         Encode,
-        EncodePassages,
         Hits,
         Keys,
         NewSlot,
         NewSource,
         PassageVectors,
-        PutCounts,
         Scope,
         Slot,
         SourceFilter,
-        SourceState,
-        StoreCounts,
         Structure,
         Symbols,
         Told,
@@ -32,23 +27,18 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DATABASE",
     "EVERYWHERE",
     "ChangeBy",
     "Encode",
-    "EncodePassages",
     "Hits",
     "Keys",
     "MemoryStore",
     "NewSlot",
     "NewSource",
     "PassageVectors",
-    "PutCounts",
     "Scope",
     "Slot",
     "SourceFilter",
-    "SourceState",
-    "StoreCounts",
     "Structure",
     "Symbols",
     "Told",
@@ -62,7 +52,6 @@ __all__ = [
 
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
-    "DATABASE": "memnet.storage.place",
     "MemoryStore": "memnet.storage.store",
     "copy_store": "memnet.storage.bundle",
     "export_bundle": "memnet.storage.bundle",

@@ -74,9 +74,6 @@ class Address:
         shown = _without_passwords(base, given)
         return cls(shown, parameters, own["schema"], cast(IndexKind, own["index"]))
 
-    def __str__(self) -> str:
-        return self.shown
-
     @property
     def quoted_schema(self) -> str:
         """The schema's name as SQL has it: ``"notes"``."""
@@ -198,7 +195,7 @@ def place_name(place: StorePlace) -> str:
     if not is_address(place):
         return str(place)
     try:
-        return str(Address.parse(place))
+        return Address.parse(place).shown
     except InputError:
         return "an address of PostgreSQL that can't be used"
 

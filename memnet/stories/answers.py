@@ -15,6 +15,7 @@ from memnet.errors import InputError
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
 from memnet.io import open_file, read_text
 from memnet.learning.evaluation import f1, percentiles
+from memnet.reader.passages import evidence_of
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.network import StoryNetwork, StoryWords, tokenize, tokenize_story
 from memnet.text.english import sentences
@@ -115,17 +116,10 @@ def _evidence(story: Sequence[Slot], answer: StoryAnswer, top_k: int) -> tuple[E
     weighted = answer.attention * needed[:, None]
     best = weighted.max(axis=0)
     return tuple(
-        Evidence(
-            id=story[index].id,
-            kind="passage",
-            source=story[index].source,
-            title=story[index].title,
-            start=story[index].start,
-            end=story[index].end,
-            text=story[index].text,
-            score=float(best[index]),
-            hop=int(weighted[:, index].argmax()) + 1,
-            metadata=dict(story[index].metadata),
+        evidence_of(
+            replace(story[index], places=(), told=None),
+            float(best[index]),
+            int(weighted[:, index].argmax()) + 1,
         )
         for index in np.argsort(-best, kind="stable")[:top_k].tolist()
     )

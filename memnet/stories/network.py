@@ -25,9 +25,9 @@ from memnet.attention.either import (
     sigmoid,
 )
 from memnet.checkpoints import MODEL, check_tensors, load_checkpoint, parse_description, shapes_of
-from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.ingest.babi import Story
+from memnet.types import Value
 
 KIND = "story"  # Kind of the model, as its description gives it
 # Ids of no word, of a word unseen in training, and of the end of an answer.
@@ -101,7 +101,7 @@ def story_words(story: StoryWords) -> set[str]:
     return {word for text in texts for word in text}
 
 
-class StoryModelConfig(Settings):
+class StoryModelConfig(Value):
     """The sizes of a story model."""
 
     width: int = Field(default=128, ge=2, le=4096)

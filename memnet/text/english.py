@@ -51,7 +51,6 @@ _ONLY_VERBS = frozenset(
     "write".split()
 )
 _PLURALS = {"buses": "bus", "gases": "gas"}  # "buse", "gase" for the stemmer
-LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
 # Words inside a name: "Rank of Orre"; those of other European languages among them.
 CONNECTIVES = listed("connectives")
@@ -196,7 +195,7 @@ def _segments(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(text):
         block = text[start : start + _BLOCK]
-        segments = segment(LANGUAGE, block)
+        segments = segment("en", block)
         if start + len(block) < len(text) and len(segments) > 1:
             segments.pop()
         offset = 0

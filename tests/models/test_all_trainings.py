@@ -185,13 +185,20 @@ def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None
 class _Clock:
     now = 1_000.0
 
-    def __call__(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
 
-def test_a_line_a_minute_with_loss_rate_and_time_left() -> None:
+def _progress(monkeypatch: pytest.MonkeyPatch) -> tuple[_Clock, list[str], ProgressLines]:
+    """A clock, the lines that are shown by it, and what shows them."""
     clock, lines = _Clock(), list[str]()
-    progress = ProgressLines(clock, lines.append)
+    monkeypatch.setattr(train_command, "time", clock)
+    monkeypatch.setattr(train_command, "show_note", lines.append)
+    return clock, lines, ProgressLines()
+
+
+def test_a_line_a_minute_with_loss_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, lines, progress = _progress(monkeypatch)
     for second in range(0, 301, 5):  # a run of which half was done before; 10 examples a second
         clock.now = 1_000.0 + second
         progress(TrainingProgress("training", 10 * second, 0.5 + second / 12_000, 2.0))
@@ -200,9 +207,8 @@ def test_a_line_a_minute_with_loss_rate_and_time_left() -> None:
     assert lines[-1] == "training: 52 % done, loss 2.0000, 10.0 examples/s, 1 h 35 min left"
 
 
-def test_each_stage_has_its_own_rate() -> None:
-    clock, lines = _Clock(), list[str]()
-    progress = ProgressLines(clock, lines.append)
+def test_each_stage_has_its_own_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, lines, progress = _progress(monkeypatch)
     progress(TrainingProgress("training", 0, 0.0))
     for seconds in (1.0, 0.5):
         for _ in counted(range(100), "reading", progress):

@@ -22,7 +22,7 @@ from memnet.runtime.device import DeviceVectors, device_copier, find_device
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.index import VectorIndex
 from tests.toy import DIMENSION, ToyEncoder, passage, source
-from tests.unit.test_vector_index import Rows, filled, save, vectors
+from tests.unit.test_vector_index import Rows, filled, rows_of, save, vectors
 
 HERE = partial(DeviceVectors, device="cpu")
 """The code of other devices on one that is always there."""
@@ -119,8 +119,8 @@ def test_count_and_device_choose_the_index(
     path = tmp_path / "index"
     config = IndexConfig.model_validate({"kind": kind, "max_flat_on_device": max_flat_on_device})
     counted = Counted()
-    rows = filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16})).read
-    index = VectorIndex.load(path, "toy", DIMENSION, config, rows, counted)
+    filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
+    index = VectorIndex.load(path, "toy", DIMENSION, config, rows_of(), counted)
     assert index is not None
     assert counted.sizes == []
     for _ in range(2):
@@ -133,9 +133,9 @@ def test_count_and_device_choose_the_index(
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
     config = IndexConfig(min_pq=16, max_flat=100)
-    rows = filled(tmp_path / "index", config).read
+    filled(tmp_path / "index", config)
     counted = Counted(room=False)
-    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, config, rows, counted)
+    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, config, rows_of(), counted)
     assert loaded is not None
     for number in range(3):
         query = vectors(300)[number]
@@ -166,14 +166,14 @@ def test_the_cpu_needs_no_copy() -> None:
 def test_a_saved_index_is_copied_again(tmp_path: Path) -> None:
     counted = Counted()
     rows = vectors(50)
-    index = VectorIndex.empty(DIMENSION, IndexConfig(), Rows()).add(np.arange(1, 31), rows[:30])
-    index = save(index, tmp_path / "index", to_device=counted)
+    index = VectorIndex.empty(DIMENSION, IndexConfig()).add(np.arange(1, 31), rows[:30])
+    index = save(index, tmp_path / "index", Rows(), counted)
     assert index.search(rows[4], 1).ids.tolist() == [5]
     index = index.add(np.arange(31, 51), rows[30:]).remove(np.array([5]))
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert 5 not in index.search(rows[4], 50).ids
     assert counted.sizes == [30]
-    index = save(index, tmp_path / "index", to_device=counted)
+    index = save(index, tmp_path / "index", Rows(), counted)
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert counted.sizes == [30, 49]
 

@@ -37,7 +37,7 @@ def test_another_file_is_refused(encoder: MultilingualEncoder, tmp_path: Path) -
     other._path = tmp_path / "e5-small-q4.bin"
     other._path.write_bytes(b"E5S1")
     with pytest.raises(EncoderError, match="sha256"):
-        other.load()
+        other.encode(["a"])
 
 
 def test_a_question_is_nearest_to_its_answer_in_any_language(encoder: MultilingualEncoder) -> None:

@@ -202,9 +202,8 @@ def test_a_search_within_a_change_sees_it_and_one_after_its_failure_does_not(pat
 def test_a_restricted_pq_search_finds_the_best_of_them(tmp_path: Path) -> None:
     config = IndexConfig(kind="pq", min_pq=16, max_gather=10, rerank=100, target_recall=0)
     rows = vectors(4000)
-    index = VectorIndex.empty(DIMENSION, config, lambda ids: rows[ids - 1])
-    index = index.add(np.arange(1, 4001), rows)
-    index = save(index, tmp_path / "index")
+    index = VectorIndex.empty(DIMENSION, config).add(np.arange(1, 4001), rows)
+    index = save(index, tmp_path / "index", lambda ids: rows[ids - 1])
     even = np.arange(2, 4001, 2)
     for number in even[::200].tolist():
         hits = index.search(rows[number - 1], 3, even)
@@ -219,7 +218,7 @@ def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> N
     with closing(open_store(path)) as store:
         file = path / "vectors.faiss"
         header, arrays = read_index(file)
-        index = VectorIndex.empty(DIMENSION, IndexConfig(), lambda _: arrays["vectors"])
+        index = VectorIndex.empty(DIMENSION, IndexConfig())
         index = index.add(arrays["ids"][1:], arrays["vectors"][1:])
         index.save(file, header.commit_id, header.fingerprint)
         assert store.verify() == ["vector index: does not hold the ids of the rows"]
@@ -257,7 +256,7 @@ def test_codes_are_of_the_vectors_of_the_rows(tmp_path: Path) -> None:
             hits = store.search_dense(query, 3)
             np.testing.assert_allclose(hits.scores, np.sort(rows @ query)[:-4:-1], atol=1e-6)
         # Of other vectors, as of a version before they were replaced.
-        other = VectorIndex.empty(DIMENSION, _PQ, lambda _: rows).add(ids, rows[::-1])
+        other = VectorIndex.empty(DIMENSION, _PQ).add(ids, rows[::-1])
         other.save(file, header.commit_id, header.fingerprint)
         assert store.verify() == ["vector index: does not hold the vectors of the rows"]
         store.rebuild()

@@ -23,7 +23,7 @@ from memnet.storage.vectors.file import (
     write_index,
 )
 from memnet.storage.vectors.index import VectorIndex
-from memnet.storage.vectors.search import code_scores, empty_pq
+from memnet.storage.vectors.search import ReadVectors, code_scores, empty_pq
 from tests.toy import DIMENSION, passage, source
 from tests.unit.test_store import encode, open_store
 from tests.waiting import repeating
@@ -54,14 +54,18 @@ def vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> NDArray[np
     return found.astype(np.float16).astype(np.float32)
 
 
-def load(path: Path, index: VectorIndex, to_device: ToDevice | None = None) -> VectorIndex | None:
-    return VectorIndex.load(path, "toy", index.dimension, index.config, index.read, to_device)
+def load(
+    path: Path, index: VectorIndex, read: ReadVectors, to_device: ToDevice | None = None
+) -> VectorIndex | None:
+    return VectorIndex.load(path, "toy", index.dimension, index.config, read, to_device)
 
 
-def save(index: VectorIndex, path: Path, to_device: ToDevice | None = None) -> VectorIndex:
+def save(
+    index: VectorIndex, path: Path, read: ReadVectors, to_device: ToDevice | None = None
+) -> VectorIndex:
     """Save an index; returns that of the file."""
     index.save(path, 7, "toy")
-    loaded = load(path, index, to_device)
+    loaded = load(path, index, read, to_device)
     assert loaded is not None
     return loaded
 
@@ -69,10 +73,16 @@ def save(index: VectorIndex, path: Path, to_device: ToDevice | None = None) -> V
 def filled(
     path: Path, config: IndexConfig, count: int = 300, dimension: int = DIMENSION
 ) -> VectorIndex:
-    rows, made = Rows(dimension), vectors(count, dimension=dimension)
-    rows.held = dict(enumerate(made, start=1))
-    index = VectorIndex.empty(dimension, config, rows)
-    return save(index.add(np.arange(1, count + 1), made), path)
+    index = VectorIndex.empty(dimension, config)
+    index = index.add(np.arange(1, count + 1), vectors(count, dimension=dimension))
+    return save(index, path, rows_of(count, dimension))
+
+
+def rows_of(count: int = 300, dimension: int = DIMENSION) -> Rows:
+    """The rows of the vectors of a filled index."""
+    rows = Rows(dimension)
+    rows.held = dict(enumerate(vectors(count, dimension=dimension), start=1))
+    return rows
 
 
 class AgainstNumPy(RuleBasedStateMachine):
@@ -86,9 +96,9 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
         self.to_device = partial(DeviceVectors, device="cpu") if on_device else None
-        rows = Rows()
-        self.index = VectorIndex.empty(DIMENSION, self.config, rows)
-        self.twin = rows.held
+        self.rows = Rows()
+        self.index = VectorIndex.empty(DIMENSION, self.config)
+        self.twin = self.rows.held
         self.last = 0
 
     def teardown(self) -> None:
@@ -123,7 +133,7 @@ class AgainstNumPy(RuleBasedStateMachine):
 
     @rule()
     def save(self) -> None:
-        self.index = save(self.index, self.path, self.to_device)
+        self.index = save(self.index, self.path, self.rows, self.to_device)
         header = read_header(self.path)
         assert header is not None
         assert (header.commit_id, header.fingerprint) == (7, "toy")
@@ -188,7 +198,7 @@ def test_more_is_reranked_until_the_target_recall(tmp_path: Path) -> None:
     index = filled(tmp_path / "more", few.model_copy(update={"target_recall": 0.99}), 3000)
     assert index.info().rerank > 10
     assert index.info().recall >= 0.99 > low
-    loaded = load(tmp_path / "more", index)
+    loaded = load(tmp_path / "more", index, rows_of(3000))
     assert loaded is not None
     assert loaded.info().rerank == index.info().rerank
 
@@ -209,8 +219,7 @@ def test_a_restricted_search_is_exact(tmp_path: Path) -> None:
 def test_every_damage_is_detected(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    path, rows = tmp_path_factory.getbasetemp() / "damaged", Rows()
-    rows.held = dict(enumerate(vectors(300), start=1))
+    path, rows = tmp_path_factory.getbasetemp() / "damaged", rows_of()
     for kind in ("flat", "pq"):
         whole = path.with_name(f"whole-{kind}")
         if not whole.exists():
@@ -256,8 +265,8 @@ def test_a_search_of_few_of_many_reads_few_vectors(tmp_path: Path) -> None:
         return rows[ids - 1]
 
     config = IndexConfig(kind="pq", min_pq=16, rerank=100, rerank_per_hit=5, target_recall=0)
-    index = VectorIndex.empty(DIMENSION, config, reading).add(np.arange(1, 3001), rows)
-    index = save(index, tmp_path / "index")
+    index = VectorIndex.empty(DIMENSION, config).add(np.arange(1, 3001), rows)
+    index = save(index, tmp_path / "index", reading)
     some = np.arange(2, 3001, 3)
     read.clear()
     for number in some[::50].tolist():
@@ -271,11 +280,11 @@ _HEADER = IndexHeader(commit_id=1, fingerprint="toy", dimension=DIMENSION, count
 
 
 def test_ids_out_of_order_are_refused(tmp_path: Path) -> None:
-    path, index = tmp_path / "index", VectorIndex.empty(DIMENSION, IndexConfig(), Rows())
+    path, index = tmp_path / "index", VectorIndex.empty(DIMENSION, IndexConfig())
     for ids, right in (([1, 2, 3, 4], True), ([1, 2, 2, 4], False), ([4, 3, 2, 1], False)):
         rows = vectors(4)
         write_index(path, _HEADER, {"ids": [np.array(ids)], "vectors": [rows[:1], rows[1:]]})
-        assert (load(path, index) is not None) == right
+        assert (load(path, index, Rows()) is not None) == right
 
 
 def test_an_array_of_another_size_is_not_written(tmp_path: Path) -> None:
@@ -316,10 +325,10 @@ def test_a_hostile_header_is_refused(tmp_path: Path, change: dict[str, object]) 
     index = filled(path, _PQ)
     assert index.header is not None
     replace_header(path, index.header.model_dump_json().encode())
-    assert load(path, index) is not None
+    assert load(path, index, rows_of()) is not None
     replace_header(path, json.dumps({**index.header.model_dump(), **change}).encode())
     read_header(path)
-    assert load(path, index) is None
+    assert load(path, index, rows_of()) is None
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"commit_id": 1'])
@@ -346,7 +355,7 @@ def test_a_file_of_codes_is_searched_as_the_settings_say(tmp_path: Path) -> None
     index = filled(tmp_path / "index", _PQ)
     assert index.info().kind == "pq"
     assert index.search(vectors(300)[7], 1).ids.tolist() == [8]
-    flat = load(tmp_path / "index", VectorIndex.empty(DIMENSION, _KINDS["flat"], index.read))
+    flat = load(tmp_path / "index", VectorIndex.empty(DIMENSION, _KINDS["flat"]), rows_of())
     assert flat is not None
     assert flat.info().kind == "flat"
     assert flat.search(vectors(300)[7], 1).ids.tolist() == [8]

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from memnet.attention.arrays import softmax
 from memnet.attention.either import linear
-from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint, shipped_models
+from memnet.checkpoints import SHIPPED, shipped_models
 from memnet.config import Config, HopConfig
 from memnet.documents.candidates import Candidates, FloatArray, Links
 from memnet.documents.controller import (
@@ -30,10 +30,10 @@ from memnet.documents.controller import (
     TextController,
     direct_logits,
     hop_scores,
+    load_text_model,
     passages_with_units,
     save_text_model,
     share_features,
-    text_model_of,
     without_previous,
 )
 from memnet.documents.hops import HopRead, read_in_hops
@@ -211,8 +211,8 @@ def _controller_in_use(store: MemoryStore, hop: HopConfig) -> TextController:
         folders.insert(0, store.models.folder(KIND))
     for folder in folders[:-1]:
         with suppress(ModelError):
-            return text_model_of(folder, load_checkpoint(folder, MODEL)[0], hop)
-    return text_model_of(folders[-1], load_checkpoint(folders[-1], MODEL)[0], hop)
+            return load_text_model(folder, hop)
+    return load_text_model(folders[-1], hop)
 
 
 @dataclass(frozen=True)

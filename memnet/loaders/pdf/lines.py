@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from statistics import median
 from typing import Any, NamedTuple, TypeAlias
@@ -158,21 +158,19 @@ class LineReader:
 
     def _read(self, page: pdfium.PdfPage) -> list[Line]:
         with closing(page.get_textpage()) as text_page:
-            return self._read_text(text_page)
-
-    def _read_text(self, text_page: pdfium.PdfTextPage) -> list[Line]:
-        count = text_page.count_chars()
-        if count <= 0:
-            return []
-        text = text_page.get_text_range()
-        self._page, self._index = text_page, int
-        if len(text) != count:  # some characters of the page are not in its text, or the opposite
-            self._index = lambda position: max(
-                0, raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
-            )
-        found = ((self._line(text, piece), piece) for piece in _PIECE.finditer(text))
-        pieces = [(line, piece) for line, piece in found if line]
-        self._find_all_cells(pieces)
+            count = text_page.count_chars()
+            if count <= 0:
+                return []
+            text = text_page.get_text_range()
+            self._page, self._index = text_page, int
+            # Some characters of the page are not in its text, or the opposite.
+            if len(text) != count:
+                self._index = lambda position: max(
+                    0, raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
+                )
+            found = ((self._line(text, piece), piece) for piece in _PIECE.finditer(text))
+            pieces = [(line, piece) for line, piece in found if line]
+            self._find_all_cells(pieces)
         lines: list[Line] = []
         for line, _ in pieces:
             if line.turn % 90:
@@ -418,18 +416,15 @@ def same_line(line: Line, other: Line) -> Line | None:
     elif line.cells or other.cells:
         both = Cell(own[-1].text + space + more[0].text, own[-1].left, more[0].right)
         cells = (*own[:-1], both, *more[1:])
-    return Line(
-        line.text + space + other.text,
-        min(line.left, other.left),
-        max(line.right, other.right),
-        main.base,
-        main.size,
-        line.bold and other.bold,
-        line.mono and other.mono,
-        line.turn,
-        other.hyphen,
-        cells,
-        margin=main.margin,
+    return replace(
+        main,
+        text=line.text + space + other.text,
+        left=min(line.left, other.left),
+        right=max(line.right, other.right),
+        bold=line.bold and other.bold,
+        mono=line.mono and other.mono,
+        hyphen=other.hyphen,
+        cells=cells,
     )
 
 

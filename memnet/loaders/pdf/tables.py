@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -50,11 +51,8 @@ def split_columns(lines: list[Line]) -> list[Line]:
 
 
 def _part_of(line: Line, cell: Cell) -> Line:
-    last = cell is line.cells[-1]
-    return Line(
-        cell.text, cell.left, cell.right, line.base, line.size, line.bold, line.mono, line.turn,
-        line.hyphen and last,
-    )  # fmt: skip
+    hyphen = line.hyphen and cell is line.cells[-1]
+    return replace(line, text=cell.text, left=cell.left, right=cell.right, hyphen=hyphen, cells=())
 
 
 def find_tables(lines: Sequence[Line], words: Words) -> list[Part | list[Line]]:

@@ -98,7 +98,7 @@ export async function ask(body, onHop, signal) {
       const data = JSON.parse(field("data").join("\n"));
       if (kind === "hop") onHop(data);
       else if (kind === "answer") return data;
-      else throw new Error((data.error ?? data).message);
+      else throw new Error(data.error.message);
     }
   }
 }

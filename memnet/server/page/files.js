@@ -50,7 +50,7 @@ function batches(files) {
 
 /** What became of a file, in a line. */
 function outcome(one) {
-  if (one.error) return typeof one.error === "string" ? one.error : one.error.message;
+  if (one.error) return one.error;
   const { added, updated, unchanged, skipped, skipped_by_reason: reasons } = one.report;
   const parts = Object.entries({ added, updated, unchanged })
     .filter(([, number]) => number)

@@ -7,7 +7,7 @@ word or a phrase is among them. Totals of all slots are columns of ``revision``.
 
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.lexical import TOKENIZER, highest_sums, is_beginning, spaced
 from memnet.storage.tables.checked import checked_count, damaged
-from memnet.storage.tables.connection import Connection, TextIndex
+from memnet.storage.tables.connection import PAGE, Connection, TextIndex
 from memnet.storage.values import Scope
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6  # as of FTS5, for a word that more than half of all slots have
 _MAX_WORD_BYTES = 200  # longer words are the same if they begin the same
 _MAX_POSITION, _MAX_TITLE = 16_383, 1_000  # words: of a tsvector, and of a title in it
-_PAGE = 500  # slots that are split into words at once
 _POSTINGS = """
     SELECT count(*), coalesce(string_agg(
         int8send(slot) || int4send(length) || float4send(count), ''::bytea
@@ -40,15 +39,15 @@ class PostgresText(TextIndex):
     """The text index of a store on a server."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._tokenizer = _Tokenizer()
         self.new_slots = 0
         """Slots that the transaction under way added to the totals; so the next."""
         self.new_tokens = 0
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
-        for start in range(0, len(slots), _PAGE):
-            rows = self._tokenizer.vectors(slots[start : start + _PAGE])
+        for start in range(0, len(slots), PAGE):
+            rows = self._tokenizer.vectors(slots[start : start + PAGE])
             self._connection.insert("slot_text", ("slot", "length", "words"), rows)
             self.new_slots += len(rows)
             self.new_tokens += sum(length for _, length, _ in rows)
@@ -142,17 +141,6 @@ class PostgresText(TextIndex):
             slots, tokens = slots + len(rows), tokens + sum(length for _, length, _ in rows)
         (count,) = self._connection.only("SELECT count(*) FROM slot_text")
         return bool(count == slots) and self._totals() == (slots, tokens)
-
-    def _pages(self) -> Iterator[list[tuple[int, str, str]]]:
-        last = -1
-        while rows := self._connection.rows(
-            "SELECT id, title, text FROM slot WHERE kind <> 'reverse' AND id > ? "
-            "ORDER BY id LIMIT ?",
-            last,
-            _PAGE,
-        ):
-            yield [(slot, title, text) for slot, title, text in rows]
-            last = rows[-1][0]
 
 
 class _Tokenizer:

@@ -11,29 +11,24 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.lexical import TOKENIZER, is_beginning, spaced
 from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
-from memnet.storage.tables.connection import Connection, TextIndex
+from memnet.storage.tables.connection import INDEXED_SLOTS, PAGE, TextIndex
 from memnet.storage.values import DAY_OF_TIME, Scope, days_among
 
 _COMPARISON = {"from": ">=", "to": "<="}
-_INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
-_PAGE = 500  # slots whose texts are read at once
 
 
 class Fts5Index(TextIndex):
     """The full-text index of a database file. It keeps no text: a slot's own words delete it."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
         rows = ((slot, spaced(title), spaced(text)) for slot, title, text in slots)
         self._connection.insert("slot_text", ("rowid", "title", "text"), rows)
 
     def remove(self, slots: Sequence[int]) -> None:
-        for start in range(0, len(slots), _PAGE):
+        for start in range(0, len(slots), PAGE):
             rows = self._connection.rows(
-                f"SELECT 'delete', id, title, text {_INDEXED_SLOTS} AND id {IN_LIST}",
-                Values(slots[start : start + _PAGE]),
+                f"SELECT 'delete', id, title, text {INDEXED_SLOTS} AND id {IN_LIST}",
+                Values(slots[start : start + PAGE]),
             )
             self._connection.insert(
                 "slot_text",
@@ -92,16 +87,8 @@ class Fts5Index(TextIndex):
 
     def rebuild(self) -> None:
         self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
-        last = -1
-        while rows := self._connection.rows(
-            # In a damaged database they may be anything.
-            f"SELECT id, ifnull(CAST(title AS TEXT), ''), ifnull(CAST(text AS TEXT), '') "
-            f"{_INDEXED_SLOTS} AND id > ? ORDER BY id LIMIT ?",
-            last,
-            _PAGE,
-        ):
-            self.add([(slot, title, text) for slot, title, text in rows])
-            last = rows[-1][0]
+        for page in self._pages():
+            self.add(page)
 
     def agrees(self) -> bool:
         try:
@@ -125,14 +112,14 @@ class Fts5Index(TextIndex):
             "USING fts5vocab(temp, other, instance)",
             "INSERT INTO temp.other (other) VALUES ('delete-all')",
             "INSERT INTO temp.other (rowid, text) "
-            f"SELECT id, title || ' ' || text {_INDEXED_SLOTS} "
+            f"SELECT id, title || ' ' || text {INDEXED_SLOTS} "
             "AND id NOT IN (SELECT doc FROM temp.token)",
         ):
             self._connection.execute(statement)
         # Texts without any token have no entry in the index.
         wrong = self._connection.one(
             "SELECT 1 FROM temp.other_token UNION ALL SELECT 1 FROM "
-            f"(SELECT doc FROM temp.token EXCEPT SELECT id {_INDEXED_SLOTS}) LIMIT 1"
+            f"(SELECT doc FROM temp.token EXCEPT SELECT id {INDEXED_SLOTS}) LIMIT 1"
         )
         return wrong is None
 

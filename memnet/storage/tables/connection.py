@@ -4,7 +4,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -18,7 +18,9 @@ from memnet.storage.values import Revision, Scope
 SCHEMA_VERSION = 1  # of every database; each has numbered steps that lead to it
 Numbered = Literal["source", "slot", "tell", "eviction"]  # tables whose ids are never used twice
 
-
+# SQL for the slots whose words are in the text index.
+INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
+PAGE = 500  # slots whose texts are read, or split into words, at once
 # SQL for a row of ``symbol`` that no slot uses.
 UNUSED_SYMBOL = (
     "NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
@@ -232,6 +234,9 @@ class TextIndex(ABC):
     Texts are split by ``memnet.storage.lexical``, and stemmed as by FTS5.
     """
 
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:  # noqa: B027
         """Index slots that were added: ids, titles and texts."""
 
@@ -264,6 +269,19 @@ class TextIndex(ABC):
     @abstractmethod
     def agrees(self) -> bool:
         """Whether the index is sound, and is of the slots that it should hold, no others."""
+
+    def _pages(self) -> Iterator[list[tuple[int, str, str]]]:
+        """Ids, titles and texts of all slots that it should hold, by rising ids."""
+        last = -1
+        while rows := self._connection.rows(
+            # In a damaged database titles and texts may be anything.
+            "SELECT id, coalesce(CAST(title AS TEXT), ''), coalesce(CAST(text AS TEXT), '') "
+            f"{INDEXED_SLOTS} AND id > ? ORDER BY id LIMIT ?",
+            last,
+            PAGE,
+        ):
+            yield [(slot, title, text) for slot, title, text in rows]
+            last = rows[-1][0]
 
 
 class Rows(Protocol):

@@ -217,7 +217,7 @@ class IndexCache(DenseIndex):
         return self._empty(), None
 
     def _empty(self) -> VectorIndex:
-        return VectorIndex.empty(self._dimension, self._config.index, self._read_vectors)
+        return VectorIndex.empty(self._dimension, self._config.index)
 
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""

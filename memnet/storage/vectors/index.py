@@ -106,7 +106,6 @@ class VectorIndex:
 
     dimension: int  # D, width of the vectors
     config: IndexConfig
-    read: ReadVectors
     # The vectors of the file.
     saved: Segment
     # Vectors that were added since, in memory, and compared with every query.
@@ -115,11 +114,11 @@ class VectorIndex:
     header: IndexHeader | None = None
 
     @classmethod
-    def empty(cls, dimension: int, config: IndexConfig, read: ReadVectors) -> "VectorIndex":
-        """An index without vectors; ``read`` reads those that a file with codes does not hold."""
+    def empty(cls, dimension: int, config: IndexConfig) -> "VectorIndex":
+        """An index without vectors."""
         import_faiss()
         nothing = ExactSearch(np.empty((0, dimension), np.float32))
-        return cls(dimension, config, read, Segment(np.empty(0, np.int64), nothing))
+        return cls(dimension, config, Segment(np.empty(0, np.int64), nothing))
 
     @classmethod
     def load(
@@ -131,7 +130,10 @@ class VectorIndex:
         read: ReadVectors,
         to_device: ToDevice | None = None,
     ) -> "VectorIndex | None":
-        """Open an index file; None where it is missing, torn, foreign or of another encoder."""
+        """Open an index file; None where it is missing, torn, foreign or of another encoder.
+
+        ``read`` reads the vectors that a file with codes does not hold.
+        """
         import_faiss()
         try:
             header, arrays = read_index(path)
@@ -140,7 +142,7 @@ class VectorIndex:
             saved = _saved_segment(header, arrays, config, read, to_device)
         except (OSError, DamagedIndexError):
             return None
-        return cls(dimension, config, read, saved, (), header)
+        return cls(dimension, config, saved, (), header)
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
