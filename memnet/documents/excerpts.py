@@ -121,7 +121,7 @@ def read_excerpts(
     if not judged and read.probability > probability:
         return read
     if best.signals.same:
-        return read._replace(confidence=probability, signals=None)
+        return read
     return _shown(best, probability)._replace(relevance=read.relevance)
 
 
