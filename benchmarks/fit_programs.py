@@ -102,7 +102,8 @@ def main() -> None:
         return
     if options.decision:
         models = [fit(one) for one in reversed(halves)]
-        _fit_decision([*_of_tables(models, second), *_of_collections(fit(train))])
+        cases = [*_of_tables(models, second), *_of_collections(fit(train))]
+        print(ProgramSignals(*fit_decision(cases)))
         return
     weights = fit(train)
     for name, some in (("train", train), ("held out", held_out)):
@@ -246,15 +247,15 @@ def measured(weights: ProgramWeights, some: Sequence[Question]) -> str:
     )
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
     """The answers that are proposed for one question."""
 
     origin: str
-    signals: list[ProgramSignals]
+    signals: Sequence[Sequence[float]]  # Of each answer
     right: list[bool]
 
 
-def _of_tables(models: Sequence[ProgramWeights], second: Collection[str]) -> Iterator[_Case]:
+def _of_tables(models: Sequence[ProgramWeights], second: Collection[str]) -> Iterator[Case]:
     """The questions to learn from, each table asked by the model of the other half."""
     tables = [one for one in lines(FOLDER / "tables.jsonl.gz") if one.get("part") is None]
     for last, weights in enumerate(models):
@@ -271,7 +272,7 @@ def _of_tables(models: Sequence[ProgramWeights], second: Collection[str]) -> Ite
                             answers = asked["answers"]
                             seen = _proposed(memory, asked["question"], weights)
                             right = [is_right(short, answers) for short, _ in seen]
-                            yield _Case("tables", [signals for _, signals in seen], right)
+                            yield Case("tables", [signals for _, signals in seen], right)
 
 
 def _write(folder: Path, one: Example) -> None:
@@ -281,12 +282,12 @@ def _write(folder: Path, one: Example) -> None:
         csv.writer(file).writerows([one["header"], *one["rows"]])
 
 
-def _of_collections(weights: ProgramWeights) -> Iterator[_Case]:
+def _of_collections(weights: ProgramWeights) -> Iterator[Case]:
     for _, asked, memory in everyday_memories("fit", "text", SPANS):
         for one in asked:
             seen = _proposed(memory, one["question"], weights)
             right = [one["type"] != "unanswerable" and holds_answer(one, text) for text, _ in seen]
-            yield _Case("collections", [signals for _, signals in seen], right)
+            yield Case("collections", [signals for _, signals in seen], right)
 
 
 def _proposed(
@@ -313,9 +314,9 @@ def _proposed(
     return list(zip(seen, signals, strict=True))
 
 
-def _fit_decision(cases: Sequence[_Case]) -> None:
-    """Print the weights, and what they give of other questions than they were fitted to."""
-    for origin in ("tables", "collections"):
+def fit_decision(cases: Sequence[Case]) -> list[float]:
+    """Weights of the signals, rounded; prints what those of other questions give, by origin."""
+    for origin in dict.fromkeys(one.origin for one in cases):
         found: list[tuple[float, bool]] = []
         for fold in range(_FOLDS):
             weights = _decided([one for n, one in enumerate(cases) if n % _FOLDS != fold])
@@ -328,10 +329,10 @@ def _fit_decision(cases: Sequence[_Case]) -> None:
         for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             given = [right for probability, right in found if probability >= least]
             print(f"  from {least}: {len(given)} given, {sum(given)} right")
-    print(ProgramSignals(*(round(one, 3) for one in _decided(cases))))
+    return [round(one, 3) for one in _decided(cases)]
 
 
-def _decided(cases: Sequence[_Case]) -> list[float]:
+def _decided(cases: Sequence[Case]) -> list[float]:
     signals = [own for one in cases for own in one.signals]
     return fit_logistic(signals, [float(right) for one in cases for right in one.right])
 

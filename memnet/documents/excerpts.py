@@ -28,7 +28,7 @@ _BEFORE, _AFTER = 1, 2  # Messages that are read beside one that was found
 _MOST_CHARACTERS = 850  # Of an excerpt: the network has learned from texts of 900
 _MOST_SPANS = 3  # That the network for verdicts is asked about
 _LONGEST_ALONE = 300  # Characters of a message that is quoted with the one before it
-_EPSILON = 1e-4  # Of a probability, for its log-odds
+_EPSILON = 1e-4  # The least probability, for its logarithm
 
 
 class Line(NamedTuple):
@@ -118,9 +118,7 @@ def read_excerpts(
     probability, best = max(likely, key=lambda one: one[0])
     own = {line.item.slot.id for one in excerpts for line in one.lines}
     judged = any(one.signals.same for one in every) and read.quotes[0].item.slot.id in own
-    if not judged and read.probability > probability:
-        return read
-    if best.signals.same:
+    if best.signals.same or (not judged and read.probability > probability):
         return read
     return _shown(best, probability)._replace(relevance=read.relevance)
 
@@ -185,6 +183,7 @@ def _excerpt(question: Question, name: str, found: Sequence[RankedSlot]) -> Exce
     lines: list[Line] = []
     parts: list[str] = []
     start = 0
+    question.fetched.symbols([messages[place].id for place in chosen])  # At once, for speaker_of
     for place in sorted(chosen):
         one = messages[place]
         speaker = speaker_of(question, one) or ""
@@ -218,7 +217,7 @@ def proposed(
                 for span in spans
             ]
             stated = [result.result().answerable for result in judged]
-        odds = [log_odds(own, _EPSILON) for own in stated]
+        odds = [log_odds(own) for own in stated]
         sure = 0.0 if read.abstained else read.confidence or 0.0
         known = normalise(read.short or "") if sure else ""
         for number, span in enumerate(spans):
@@ -226,10 +225,10 @@ def proposed(
             signals = ExcerptSignals(
                 bias=1.0,
                 stated=odds[number],
-                others=max((*odds[:number], *odds[number + 1 :]), default=log_odds(0.0, _EPSILON)),
-                answers=log_odds(answers.result().answerable, _EPSILON),
+                others=max((*odds[:number], *odds[number + 1 :]), default=log_odds(0.0)),
+                answers=log_odds(answers.result().answerable),
                 read=log(max(span.probability, _EPSILON)),
-                answerable=log_odds(reading.answerable, _EPSILON),
+                answerable=log_odds(reading.answerable),
                 speaker=float(span.start is None),
                 same=float(same),
                 other=float(bool(known) and not same),
