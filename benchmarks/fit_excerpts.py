@@ -31,7 +31,7 @@ def main() -> None:
 def _of_conversations() -> Iterator[Case]:
     for one in conversations("fit"):
         for asked in one.questions:
-            found = _proposed(one.memory, asked["question"])
+            found = proposals(one.memory, asked["question"])
             right = [is_right(each.short, asked["answers"]) for each in found]
             yield Case("conversations", [each.signals for each in found], right)
 
@@ -39,13 +39,14 @@ def _of_conversations() -> Iterator[Case]:
 def _of_collections() -> Iterator[Case]:
     for _, asked, memory in everyday_memories("fit", "text", SPANS):
         for one in asked if memory.store.contents.has_key(MESSAGE) else ():
-            found = _proposed(memory, one["question"])
+            found = proposals(memory, one["question"])
             answerable = one["type"] != "unanswerable"
             right = [answerable and holds_answer(one, each.short) for each in found]
             yield Case("collections", [each.signals for each in found], right)
 
 
-def _proposed(memory: Engine, question: str) -> list[Proposed]:
+def proposals(memory: Engine, question: str) -> list[Proposed]:
+    """The answers that excerpts may give, when a memory is asked a question."""
     seen: list[Proposed] = []
     own = excerpts.proposed
 

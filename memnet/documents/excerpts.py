@@ -202,11 +202,11 @@ def proposed(
 ) -> list[Proposed]:
     """The answers that excerpts may give; ``read`` is what was read in single messages."""
     found: list[Proposed] = []
+    whether = asks_whether(question)
     for one in excerpts:
         passage = Passage("", one.text)
         answers = in_background(judge.read, answered_by(question, None), [passage])
         reading = reader.read(question, [passage])
-        whether = asks_whether(question)
         spans = _verdicts(one, reading) if whether else list(_spans(one, reading, read))
         if whether:
             verdict = judge.read(question, [passage])

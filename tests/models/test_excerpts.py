@@ -6,9 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
+from benchmarks.fit_excerpts import proposals
 from memnet import Document, Engine
-from memnet.documents import answers, excerpts
-from memnet.documents.excerpts import Excerpt, Proposed, excerpts_of
+from memnet.documents import answers
+from memnet.documents.excerpts import Excerpt, excerpts_of
 from memnet.reader.answers import Prediction
 
 _SAID = (
@@ -76,17 +77,8 @@ def test_an_excerpt_has_messages_in_their_order_after_their_speakers(trip: Engin
 
 
 def test_what_is_proposed_stands_in_its_message(trip: Engine) -> None:
-    seen: list[Proposed] = []
-    own = excerpts.proposed
-
-    def propose(*asked: Any) -> list[Proposed]:
-        found = own(*asked)
-        seen.extend(found)
-        return found
-
-    with patch.object(excerpts, "proposed", propose):
-        for question in ("Who fetches the trailer?", "What is there at the camp site?"):
-            trip.ask(question)
+    questions = ("Who fetches the trailer?", "What is there at the camp site?")
+    seen = [one for question in questions for one in proposals(trip, question)]
     assert len(seen) > 2
     for one in seen:
         if one.start is None:
