@@ -1,7 +1,6 @@
 """Fit the model of which program over a table a question means, from questions with answers.
 
     python -m benchmarks.fit_programs --out memnet/shipped/programs
-    python -m benchmarks.fit_programs --proposals FILE
     python -m benchmarks.fit_programs --decision
 
 ``questions/tables.jsonl.gz`` has tables with questions and what answers them, nothing where nothing
@@ -9,22 +8,19 @@ does. The model is to give those programs a high probability, together, that hav
 (Pasupat and Liang 2015, equation 2), and "none" where none has one. Part "held_out" is measured by:
 of 100 questions how many are right, and how many may be answered with 85 of 100 right.
 
-FILE gets, of each question, the likeliest right and wrong answers with what the program says, in
-the format of ``questions/values.jsonl.gz``: the network for verdicts learns from them. Questions to
-learn from are asked of a model that was fitted to the other half of them.
-
-The decision weighs what the model says with what the network for verdicts and the words of the
-question do. Its weights, in ``memnet.reader.programs``, are fitted to the answers that the engine
-proposes for the same questions, each half with the model of the other, in stores of fourteen
-tables, and to the questions about the everyday collections of part "fit"; what is printed of it is
-cross-validated by question.
+The decision weighs what the network of ``benchmarks.train_programs`` attends to with what the words
+of the question say. Its weights, in ``memnet.reader.programs``, are fitted to the answers that the
+engine proposes for what neither has learned from: the tables held out, in stores of fourteen, and
+the questions about the everyday collections of part "fit". What is printed of it is cross-validated
+by question.
 """
 
 import argparse
 import csv
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -37,36 +33,36 @@ from torch import Tensor
 from benchmarks.documents import is_right as holds_answer
 from benchmarks.questions import FOLDER
 from benchmarks.reader_data.documents import everyday_memories
-from benchmarks.reader_data.files import Example, lines, write_lines
+from benchmarks.reader_data.files import Example, lines
 from memnet import Engine
 from memnet.attention.arrays import fit_logistic, probability_of, weighted
 from memnet.checkpoints import save_checkpoint
 from memnet.encoders.minilm import shipped_token_table
 from memnet.reader import tables as tables_module
 from memnet.reader.answers import asks_whether
+from memnet.reader.cells import Asked
 from memnet.reader.loading import SPANS
 from memnet.reader.passages import RankedSlot
 from memnet.reader.programs import (
+    NOTHING_GIVEN,
     PROGRAMS,
     Listed,
-    ProgramModel,
     ProgramSignals,
     ProgramWeights,
     cues_of,
     empty_weights,
     list_programs,
-    probability_of_program,
 )
 from memnet.reader.rows import Cell, Row, Table, stems
-from memnet.reader.tables import asked_of
+from memnet.reader.tables import Proposed, asked_of
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 
-_DECAY, _RATE, _EPOCHS, _BATCH = 2e-3, 0.03, 60, 32
-_RIGHT, _WRONG = 2, 5  # Proposals of a question
-_LONGEST, _LONGEST_NAME = 150, 60  # Characters of an answer, and of the name of a file
+_DECAY, _RATE, _EPOCHS, _BATCH = 2e-4, 0.03, 40, 32
+_LONGEST_NAME = 60  # Characters of the name of a file
 _TABLES, _FOLDS = 14, 5  # Tables of a store
-_LIKELIEST = ProgramModel.likeliest
+_COLLECTIONS = 4  # One of so many is asked
+_NONE = -1  # Number of the operation "none", the last one
 _AMOUNT = re.compile(r"(?:[$€£] ?|[A-Z]{3} )?([-−+]?\d[\d.,]*)(?: ?[^\W\d][^\d]{0,13}| ?[%$€£])?")
 
 
@@ -86,25 +82,14 @@ def main() -> None:
     """Fit, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--proposals", type=Path)
     parser.add_argument("--decision", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(0)
+    if options.decision:
+        print(ProgramSignals(*fit_decision([*_of_tables(), *_of_collections()])))
+        return
     every = list(questions())
     train, held_out = ([one for one in every if one.part == part] for part in ("train", "held_out"))
-    titles = list(dict.fromkeys(one.title for one in train))
-    second = set(titles[len(titles) // 2 :])
-    halves = [[one for one in train if (one.title in second) == last] for last in (False, True)]
-    if options.proposals:
-        pairs = [(halves[1], halves[0]), (halves[0], halves[1]), (train, held_out)]
-        rows = [row for some, others in pairs for row in proposals(fit(some), others)]
-        write_lines(options.proposals, rows)
-        return
-    if options.decision:
-        models = [fit(one) for one in reversed(halves)]
-        cases = [*_of_tables(models, second), *_of_collections(fit(train))]
-        print(ProgramSignals(*fit_decision(cases)))
-        return
     weights = fit(train)
     for name, some in (("train", train), ("held out", held_out)):
         print(f"{name}: {measured(weights, some)}")
@@ -122,14 +107,20 @@ def questions() -> Iterator[Question]:
             text, answers = asked["question"], asked["answers"]
             if asks_whether(text) or answers in (["yes"], ["no"]):
                 continue
-            words = query_terms(text)
-            terms = dict.fromkeys(words, 1 / max(1, len(words)))
-            listed = list_programs(asked_of(text, terms), [table], vectors)
-            right = [is_right(program.short, answers) for program in listed.programs]
+            listed = list_programs(plainly_asked(text), [table], vectors)
+            right = [
+                is_right(program.short, answers or [NOTHING_GIVEN]) for program in listed.programs
+            ]
             yield Question(
                 text, one["title"], answers, one.get("part", "train"), listed,
                 cues_of(text, vectors), np.array([*right, not answers]),
             )  # fmt: skip
+
+
+def plainly_asked(question: str) -> Asked:
+    """A question all of whose words count the same."""
+    words = query_terms(question)
+    return asked_of(question, dict.fromkeys(words, 1 / max(1, len(words))))
 
 
 def table_of(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -194,7 +185,7 @@ def fit(some: Sequence[Question]) -> ProgramWeights:
             group["lr"] = _RATE * (1 - epoch / _EPOCHS)
         for start in range(0, len(order), _BATCH):
             batch = [some[place] for place in order[start : start + _BATCH]]
-            loss = torch.stack([_loss(learned, one) for one in batch]).mean()
+            loss = _loss(learned, batch)
             loss = loss + _DECAY * sum((one**2).sum() for one in learned.values())
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -202,24 +193,38 @@ def fit(some: Sequence[Question]) -> ProgramWeights:
     return ProgramWeights(**{name: one.detach().numpy() for name, one in learned.items()})
 
 
-def _loss(weights: dict[str, Tensor], one: Question) -> Tensor:
-    logits = scores(weights, one)
-    right = torch.from_numpy(one.right)
-    return torch.logsumexp(logits, 0) - torch.logsumexp(logits[right], 0)
+def _loss(weights: dict[str, Tensor], some: Sequence[Question]) -> Tensor:
+    """Mean of minus the logarithm of what the right programs of each question are given."""
+    logits, of = scores(weights, some)
+    right = torch.from_numpy(np.concatenate([one.right for one in some]))
+    every = _log_sums(logits, of, len(some))
+    return (every - _log_sums(logits[right], of[right], len(some))).mean()
 
 
-def scores(weights: dict[str, Tensor], one: Question) -> Tensor:
-    """[N + 1]: as ``Listed.scores``, with gradients."""
-    cues = torch.from_numpy(one.cues)
-    operation, column, compared = torch.from_numpy(one.listed.kinds).T
-    by_cues = weights["operation"] @ cues
-    found = by_cues[operation] + (weights["column"] @ cues)[column]
-    found = found + (weights["compared"] @ cues)[compared]
-    own = torch.from_numpy(one.listed.features)
+def _log_sums(logits: Tensor, of: Tensor, count: int) -> Tensor:
+    """[count]: of the logits of each question the logarithm of the sum of their exponentials."""
+    most = logits.detach().new_full((count,), -torch.inf)
+    most = most.scatter_reduce(0, of, logits.detach(), "amax")
+    return most + torch.zeros(count).index_add(0, of, (logits - most[of]).exp()).log()
+
+
+def scores(weights: dict[str, Tensor], some: Sequence[Question]) -> tuple[Tensor, Tensor]:
+    """``Listed.scores`` of several questions in a row, with gradients, and which each is of."""
+    cues = torch.from_numpy(np.stack([one.cues for one in some]))
+    # A last row of each for that none is meant
+    none = np.array([[_NONE, 0, 0]])
+    kinds = [np.concatenate([one.listed.kinds, none]) for one in some]
+    features = [np.vstack([one.listed.features, one.listed.nothing()]) for one in some]
+    counts = torch.tensor([len(one.right) for one in some])
+    of = torch.repeat_interleave(torch.arange(len(some)), counts)
+    operation, column, compared = torch.from_numpy(np.concatenate(kinds)).T
+    own = torch.from_numpy(np.concatenate(features))
+    found = (cues @ weights["operation"].T)[of, operation]
     found = found + (own * weights["features"][operation]).sum(1)
-    found = found + own @ weights["shared"]
-    nothing = torch.from_numpy(one.listed.nothing()) @ weights["features"][-1]
-    return torch.cat([found, (by_cues[-1] + nothing)[None]])
+    of_program = (cues @ weights["column"].T)[of, column]
+    of_program = of_program + (cues @ weights["compared"].T)[of, compared]
+    of_program = of_program + own @ weights["shared"]
+    return found + of_program * (operation != _NONE), of
 
 
 def measured(weights: ProgramWeights, some: Sequence[Question]) -> str:
@@ -255,24 +260,21 @@ class Case(NamedTuple):
     right: list[bool]
 
 
-def _of_tables(models: Sequence[ProgramWeights], second: Collection[str]) -> Iterator[Case]:
-    """The questions to learn from, each table asked by the model of the other half."""
-    tables = [one for one in lines(FOLDER / "tables.jsonl.gz") if one.get("part") is None]
-    for last, weights in enumerate(models):
-        own = [one for one in tables if (one["title"] in second) == last]
-        for start in range(0, len(own), _TABLES):
-            with tempfile.TemporaryDirectory() as scratch:
-                files = Path(scratch, "files")
-                for one in own[start : start + _TABLES]:
-                    _write(files, one)
-                with Engine.open(Path(scratch, "store"), create=True) as memory:
-                    memory.ingest(files)
-                    for one in own[start : start + _TABLES]:
-                        for asked in one["questions"]:
-                            answers = asked["answers"]
-                            seen = _proposed(memory, asked["question"], weights)
-                            right = [is_right(short, answers) for short, _ in seen]
-                            yield Case("tables", [signals for _, signals in seen], right)
+def _of_tables() -> Iterator[Case]:
+    """The questions about tables that are held out."""
+    tables = [one for one in lines(FOLDER / "tables.jsonl.gz") if one.get("part") == "held_out"]
+    for start in range(0, len(tables), _TABLES):
+        own = tables[start : start + _TABLES]
+        with tempfile.TemporaryDirectory() as scratch:
+            files = Path(scratch, "files")
+            for one in own:
+                _write(files, one)
+            with Engine.open(Path(scratch, "store"), create=True) as memory:
+                memory.ingest(files)
+                for asked in (asked for one in own for asked in one["questions"]):
+                    seen = proposals(memory, asked["question"])
+                    right = [is_right(each.program.short, asked["answers"]) for each in seen]
+                    yield Case("tables", [each.signals for each in seen], right)
 
 
 def _write(folder: Path, one: Example) -> None:
@@ -282,36 +284,29 @@ def _write(folder: Path, one: Example) -> None:
         csv.writer(file).writerows([one["header"], *one["rows"]])
 
 
-def _of_collections(weights: ProgramWeights) -> Iterator[Case]:
-    for _, asked, memory in everyday_memories("fit", "text", SPANS):
+def _of_collections() -> Iterator[Case]:
+    """The same of the questions about a part of the collections."""
+    for _, asked, memory in islice(everyday_memories("fit", "text", SPANS), 0, None, _COLLECTIONS):
         for one in asked:
-            seen = _proposed(memory, one["question"], weights)
-            right = [one["type"] != "unanswerable" and holds_answer(one, text) for text, _ in seen]
-            yield Case("collections", [signals for _, signals in seen], right)
+            seen = proposals(memory, one["question"])
+            answerable = one["type"] != "unanswerable"
+            right = [answerable and holds_answer(one, each.program.short) for each in seen]
+            yield Case("collections", [each.signals for each in seen], right)
 
 
-def _proposed(
-    memory: Engine, question: str, weights: ProgramWeights
-) -> list[tuple[str, ProgramSignals]]:
-    """The answers of programs that a question is given, with their signals."""
-    seen: list[str] = []
-    signals: list[ProgramSignals] = []
+def proposals(memory: Engine, question: str) -> list[Proposed]:
+    """What programs may answer, when a memory is asked a question."""
+    seen: list[Proposed] = []
+    own = tables_module.proposed
 
-    def likeliest(self: ProgramModel, *asked: Any) -> Any:
-        found = _LIKELIEST(ProgramModel(weights, self.vectors), *asked)
-        seen.extend(program.short for program, _ in found[0])
+    def propose(*asked: Any) -> list[Proposed]:
+        found = own(*asked)
+        seen.extend(found)
         return found
 
-    def probability(own: ProgramSignals) -> float:
-        signals.append(own)
-        return probability_of_program(own)
-
-    with (
-        patch.object(ProgramModel, "likeliest", likeliest),
-        patch.object(tables_module, "probability_of_program", probability),
-    ):
+    with patch.object(tables_module, "proposed", propose):
         memory.ask(question)
-    return list(zip(seen, signals, strict=True))
+    return seen
 
 
 def fit_decision(cases: Sequence[Case]) -> list[float]:
@@ -345,25 +340,6 @@ def _first(one: Question, logits: NDArray[np.float32], count: int = 6) -> list[i
         if len(found) == count:
             break
     return list(found.values())
-
-
-def proposals(weights: ProgramWeights, some: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """The likeliest right and wrong answers of questions."""
-    rows = dict[tuple[str, str, str], dict[str, Any]]()
-    for one in some:
-        logits = one.listed.scores(one.cues, weights)
-        order = np.argsort(-logits[:-1])
-        right = [place for place in order if one.right[place]][:_RIGHT]
-        wrong = {one.listed.programs[n].short: n for n in order[::-1] if not one.right[n]}
-        likeliest = sorted(wrong.values(), key=lambda n: -logits[n])[:_WRONG]
-        part = {} if one.part == "train" else {"part": one.part}
-        for place in (*right, *likeliest):
-            program = one.listed.programs[place]
-            own = {"question": one.text, "title": one.title, "text": program.said}
-            own |= {"short": program.short, "right": bool(one.right[place]), "plain": True}
-            if len(program.short) <= _LONGEST:
-                rows[one.text, program.said, program.short] = own | part
-    yield from rows.values()
 
 
 if __name__ == "__main__":

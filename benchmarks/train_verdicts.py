@@ -28,7 +28,7 @@ from hashlib import sha256
 from itertools import chain, takewhile
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -77,6 +77,23 @@ _LEAST = -30.0  # Log-probability in place of a missing one
 _ANSWERS, _TEACHER, _LABELS = "answers.jsonl", "teacher.safetensors", "labels.safetensors"
 
 
+class Tokens(Protocol):
+    """A question and a text, as a network takes them."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Of all tokens."""
+        ...
+
+    @property
+    def second(self) -> int:
+        """The first token of the text."""
+        ...
+
+
+Item = TypeVar("Item", bound=Tokens)
+
+
 class _Packed(NamedTuple):
     ids: list[int]
     second: int  # First token of the text
@@ -101,7 +118,7 @@ class _Teacher(nn.Module):
 
     def forward(self, batch: Sequence[_Packed]) -> Tensor:
         """Log-probabilities of the kinds [B, K] float32."""
-        ids, _, mask = _padded(batch)
+        ids, _, mask = padded(batch)
         own = ids + _SHIFT
         for bert, mpnet in ((_CLS, _START), (_SEP, _END)):
             own = torch.where(ids == bert, mpnet, own)
@@ -155,7 +172,7 @@ def _teach(pairs: Sequence[_Packed], options: Any) -> None:
             pairs, {"judged": 1, "plain": 1, "answered": 1, "made": 0.2 if progress < 0.5 else 0.05}
         )
 
-    averaged = _train(teacher, pairs, drawn, loss, _TEACHER_RATE, _TEACHER_TOKENS, options.seconds)
+    averaged = train(teacher, pairs, drawn, loss, _TEACHER_RATE, _TEACHER_TOKENS, options.seconds)
     teacher.load_state_dict(averaged, strict=False)
     _report("teacher", teacher)
     save_file(averaged, options.work / _TEACHER)
@@ -173,7 +190,7 @@ def _label(pairs: Sequence[_Packed], options: Any) -> None:
     found = np.full((len(pairs), len(KINDS)), np.nan, np.float32)
     began = monotonic()
     with torch.no_grad():
-        for numbers in _batches(pairs, order, _STUDENT_TOKENS):
+        for numbers in batches(pairs, order, _STUDENT_TOKENS):
             found[numbers] = teacher([pairs[one] for one in numbers]).numpy()
             if monotonic() - began > options.seconds:
                 break
@@ -213,7 +230,7 @@ def _learn(pairs: Sequence[_Packed], options: Any) -> None:
     network.eval()
     _report("before", score)
     start = {name: one.clone() for name, one in network.state_dict().items()}
-    averaged = _train(network, pairs, drawn, loss, _STUDENT_RATE, _STUDENT_TOKENS, options.seconds)
+    averaged = train(network, pairs, drawn, loss, _STUDENT_RATE, _STUDENT_TOKENS, options.seconds)
     mixed = {name: one.lerp(start[name], _KEPT) for name, one in averaged.items()}
     network.load_state_dict(mixed, strict=False)
     _report("student", score)
@@ -233,7 +250,7 @@ def _scores_of(network: SpanNetwork) -> Callable[[Sequence[_Packed]], Tensor]:
     """Log-probabilities [B, K] of the kinds of B pairs, by a network."""
 
     def score(batch: Sequence[_Packed]) -> Tensor:
-        ids, segments, mask = _padded(batch)
+        ids, segments, mask = padded(batch)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bfloat16_is_faster()):
             kinds: Tensor = network(ids, segments, segments.bool(), mask).kind
         return kinds
@@ -303,12 +320,12 @@ def _drawn(pairs: Sequence[_Packed], times: Mapping[str, float]) -> list[int]:
     return numbers
 
 
-def _batches(pairs: Sequence[_Packed], numbers: Sequence[int], tokens: int) -> Iterator[list[int]]:
+def batches(items: Sequence[Tokens], numbers: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Batches of one padded length, at most so many tokens with padding, of 12,000 at a time."""
     for start in range(0, len(numbers), 12_000):
         by_length = defaultdict(list)
         for number in numbers[start : start + 12_000]:
-            by_length[_length(pairs[number])].append(number)
+            by_length[_length(items[number])].append(number)
         batches = [
             own[first : first + tokens // length]
             for length, own in by_length.items()
@@ -318,12 +335,12 @@ def _batches(pairs: Sequence[_Packed], numbers: Sequence[int], tokens: int) -> I
         yield from batches
 
 
-def _length(pair: _Packed) -> int:
+def _length(one: Tokens) -> int:
     """Tokens with padding: a few lengths, as products of a new shape are prepared anew (slow)."""
-    return -len(pair.ids) // _STEP * -_STEP
+    return -len(one.ids) // _STEP * -_STEP
 
 
-def _padded(batch: Sequence[_Packed]) -> tuple[Tensor, Tensor, Tensor]:
+def padded(batch: Sequence[Tokens]) -> tuple[Tensor, Tensor, Tensor]:
     """Token ids and segments [B, T] int64, and a mask [B, T] bool, False for padding."""
     ids = nn.utils.rnn.pad_sequence([torch.tensor(one.ids) for one in batch], batch_first=True)
     ids = nn.functional.pad(ids, (0, max(map(_length, batch)) - ids.shape[1]))
@@ -333,11 +350,11 @@ def _padded(batch: Sequence[_Packed]) -> tuple[Tensor, Tensor, Tensor]:
     return ids, second.long(), mask
 
 
-def _train(
+def train(
     network: nn.Module,
-    pairs: Sequence[_Packed],
+    items: Sequence[Item],
     drawn: Callable[[float], list[int]],
-    loss_of: Callable[[Sequence[_Packed], Sequence[int]], Tensor],
+    loss_of: Callable[[Sequence[Item], Sequence[int]], Tensor],
     rate: float,
     tokens: int,
     seconds: float,
@@ -352,12 +369,12 @@ def _train(
     while (progress := (monotonic() - began) / seconds) < 1:
         numbers: list[int] | None = next(waiting, None)
         if numbers is None:
-            waiting = _batches(pairs, drawn(progress), tokens)
+            waiting = batches(items, drawn(progress), tokens)
             continue
         share = min(1, (step + 1) / 100) * (1 + math.cos(math.pi * progress)) / 2
         for group in optimizer.param_groups:
             group["lr"] = rate * share
-        loss = loss_of([pairs[one] for one in numbers], numbers)
+        loss = loss_of([items[one] for one in numbers], numbers)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(learned.values(), 1.0)

@@ -189,7 +189,11 @@ def compute(question: str, tables: Sequence[Table]) -> Computed | None:
         asked = whole
         if whole.limit is not None and any(_says(one, whole.limit[0]) for one in table.headers):
             asked = _Asked(question, limited=False)  # "for dogs over 20 kg", the header of a column
-        ways = (one for one in (table, table.turned_over()) if one and len(one.rows) > 1)
+        ways = (
+            one
+            for one in (table, table.turned_over(table.headers[1:]))
+            if one and len(one.rows) > 1
+        )
         found += list(filter(None, (_Computation(asked, one).result() for one in ways)))[:1]
     most = max((one.explained for one in found), default=0.0)
     best = [one for one in found if one.explained == most]

@@ -19,7 +19,7 @@ from memnet.reader.checkpoint import (
     span_model,
 )
 from memnet.reader.confidence import Calibration
-from memnet.reader.programs import PROGRAMS, ProgramModel, load_programs
+from memnet.reader.programs import PROGRAMS, ProgramModel, ProgramReader, load_programs
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import HEADS, ExtractiveReader, Packer, Reader
 from memnet.runtime.device import CPU
@@ -94,7 +94,7 @@ class LazyReader:
         self._loaded: LoadedReader | None = None
         self._verdicts: Reader | None = None
         self._excerpts: Reader | None = None
-        self._programs: ProgramModel | None = None
+        self._programs: ProgramReader | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
         self.folder: Path | None = None
@@ -151,17 +151,20 @@ class LazyReader:
                 self._excerpts = load_reader(folder, *self._settings)
             return self._excerpts
 
-    def load_programs(self) -> ProgramModel | None:
+    def load_programs(self) -> ProgramReader | None:
         """What says which program over a table is meant; None where it is left out.
 
-        ModelError if it is damaged.
+        Errors as ``load_reader``.
         """
         folder, table = SHIPPED / PROGRAMS, SHIPPED / STATIC / f"{STATIC}.json"
         with self._lock:
-            installed = table.is_file() and (folder / f"{PROGRAMS}.json").is_file()
+            files = table, *(folder / f"{one}.json" for one in (PROGRAMS, READER.name))
+            installed = all(one.is_file() for one in files)
             if self._programs is None and installed:
                 vectors = shipped_token_table()
-                self._programs = ProgramModel(load_programs(folder, vectors.width), vectors)
+                weights = load_programs(folder, vectors.width)
+                reader = load_reader(folder, *self._settings)
+                self._programs = ProgramReader(ProgramModel(weights, vectors), reader)
             return self._programs
 
     def load_early(self) -> None:

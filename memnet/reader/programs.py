@@ -20,20 +20,23 @@ from typing import Final, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import probability_of, weighted
+from memnet.attention.arrays import probability_of, softmax, weighted
 from memnet.checkpoints import check_tensors, load_checkpoint
 from memnet.encoders.minilm import TokenTable
 from memnet.reader.cells import CELL_CONFIDENCE, Asked, labelled
 from memnet.reader.rows import ANY_TIME, Cell, Row, Table, stems
+from memnet.reader.spans import MASKED_LOGIT, Passage, Reader
 from memnet.reader.values import NOT_GIVEN, Value, ticks_of, value_of, with_unit
 from memnet.text.dates import MONTH_NAMES, WrittenDay, date_spans
-from memnet.text.english import query_terms
+from memnet.text.english import NUMBER_WORDS, query_terms
 from memnet.text.names import has_digit
 
 PROGRAMS: Final = "programs"  # Name of the checkpoint, and of the folder that ships
+NOTHING_GIVEN: Final = "not given"  # Answer of a program that leads to empty cells
 
 Operation = Literal[
     "cell", "list", "count", "sum", "mean", "most", "least", "highest", "lowest", "difference",
+    "empty",
 ]  # fmt: skip
 ColumnType = Literal[
     "number", "amount", "money", "day", "time", "name", "code", "text", "ticks", ""
@@ -43,7 +46,7 @@ _TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 FEATURES: Final = (
     "conditions", "conditions explain", "least share", "all said", "two of a column", "by values",
     "not given", "over", "under", "key named", "similar", "similarity", "without conditions",
-    "title said", "header said", "header meant", "header like", "header like the question",
+    "title said", "has", "header said", "header meant", "header like", "header like the question",
     "compared said", "compared meant", "compared like", "unexplained", "unknown names", "ignored",
     "log rows", "one row", "is key", "answer said", "first column", "extreme of some",
     "nothing stands there", "turned",
@@ -56,9 +59,14 @@ _MOST_VALUES, _MOST_CONDITIONS, _MOST_SELECTIONS = 4, 14, 8
 _MOST_LISTED, _MOST_SHOWN = 12, 150  # Values of a list; characters of an answer
 _MOST_TIED = 2  # Rows of which several have the most
 _MOST_COLUMNS = 12  # That are compared, those nearest to the question
-_ALIKE = 3  # Rows that are like what a question says, if none is named
+_ALIKE = 12  # Cells of a table that are like what a question says
+_ALIKE_BESIDE = 3  # Of these, beside other conditions
+_FEW_VALUES = 6  # Of a column that is named: each may be meant
+_TURNED = 3  # Columns of one type that may be what others have as rows
 _MOST_TOGETHER = 3  # Conditions of one selection; values of a column of which two are compared
 _MOST_TABLES = 4  # Of a question, by attention
+MOST_READ = 12  # Programs that the network reads together
+_MOST_SAID = 160  # Characters of each
 _LEAST_ATTENTION = 0.02  # To a table, as a share of the one with most
 _MONEY = re.compile(
     r"[$€£]|\b(?:EUR|USD|GBP|CHF|prices?|costs?|fees?|paid|rent|amount)\b", re.IGNORECASE
@@ -90,15 +98,16 @@ class Condition(NamedTuple):
     """What the cells of a column have to be."""
 
     header: str
-    value: str  # Their text, or what they are: "given", "not given", "over 20"
-    way: Literal["is", "given", "not given", "over", "under"] = "is"
+    value: str  # Their text, the stem of a word in it, or "given", "not given", "over 20"
+    way: Literal["is", "has", "given", "not given", "over", "under"] = "is"
     said: frozenset[str] = frozenset()  # Stems of the question that name the value
     share: float = 0.0  # Of the words of the value that the question says
     similarity: float = 0.0  # Cosine with the question, where it says none of them
     limit: Decimal = Decimal(0)  # Of "over" and "under"
 
     def __str__(self) -> str:
-        return f"{self.header}: {self.value}" if self.header else self.value
+        verb = "has" if self.way == "has" else "is"
+        return f"{self.header} {verb} {self.value}" if self.header else self.value
 
 
 class Program(NamedTuple):
@@ -111,7 +120,19 @@ class Program(NamedTuple):
     where: tuple[Condition, ...]
     rows: tuple[int, ...]  # That it is computed from
     short: str  # The answer
-    said: str  # What it is, as a person reads it
+    computed: str  # What it is
+
+    @property
+    def said(self) -> str:
+        """What it is, as a person reads it: the row of a cell, or what is computed."""
+        if self.operation == "cell" and len(self.rows) == 1:
+            return labelled(tuple(self.table.rows[self.rows[0]].values()))[0]
+        return self.computed
+
+    @property
+    def passage(self) -> Passage:
+        """What the network reads of it."""
+        return Passage(self.lines[0].title, self.computed[:_MOST_SAID])
 
     @property
     def lines(self) -> tuple[Row, ...]:
@@ -191,7 +212,7 @@ class Listed(NamedTuple):
 
 
 class ProgramModel(NamedTuple):
-    """The model with the vectors of words that it has learned from. Thread-safe."""
+    """The log-linear model with the vectors of words that it has learned from. Thread-safe."""
 
     weights: ProgramWeights
     vectors: TokenTable
@@ -199,20 +220,15 @@ class ProgramModel(NamedTuple):
     def likeliest(
         self, asked: Asked, tables: Sequence[Table], count: int
     ) -> tuple[list[tuple[Program, float]], float]:
-        """The likeliest answers, each with one program and its log-probability.
+        """The likeliest answers by the log-linear model: a program and the log-probability of each.
 
         Beside them the log-probability that there is none.
         """
-        attended = {id(one.lines): max(row.item.attention for row in one.lines) for one in tables}
-        read = filter(may_be_read, tables)
-        tables = sorted(read, key=lambda one: -attended[id(one.lines)])[:_MOST_TABLES]
-        listed = list_programs(asked, tables, self.vectors)
+        read = _attended_tables(tables)
+        attended = {id(one.lines): share for one, share in read}
+        listed = list_programs(asked, [one for one, _ in read], self.vectors)
         logits = listed.scores(cues_of(asked.question, self.vectors), self.weights)
-        most = max(attended.values(), default=1.0) or 1.0
-        logits[:-1] += [
-            log(max(attended[id(one.table.lines)] / most, _LEAST_ATTENTION))
-            for one in listed.programs
-        ]
+        logits[:-1] += [log(attended[id(one.table.lines)]) for one in listed.programs]
         logits -= logits.max()
         logits -= np.log(np.exp(logits).sum())
         found: dict[str, tuple[Program, list[float]]] = {}
@@ -224,27 +240,89 @@ class ProgramModel(NamedTuple):
         return answers[:count], float(logits[-1])
 
 
+class Proposal(NamedTuple):
+    """A program that may be meant, with what speaks for its answer."""
+
+    program: Program
+    share: float  # Probability of the answer, by attention over the programs
+
+
+class ProgramReader(NamedTuple):
+    """The network that attends to the programs that are likeliest. Thread-safe."""
+
+    model: ProgramModel
+    reader: Reader
+
+    def proposals(self, asked: Asked, tables: Sequence[Table]) -> tuple[list[Proposal], float]:
+        """The likeliest answers, best first, and the probability that there is none.
+
+        The network reads a question with all of them, and attends to what answers it, or to
+        nothing.
+        """
+        likely, nothing = self.model.likeliest(asked, tables, MOST_READ)
+        # As it has learned to: those of each table one after the other
+        order = list(dict.fromkeys(id(one.table.lines) for one, _ in likely))
+        likely.sort(key=lambda one: order.index(id(one[0].table.lines)))
+        passages = [one.passage for one, _ in likely]
+        reading = self.reader.read(asked.question, titled_once(passages))
+        logits = np.full(len(likely) + 1, MASKED_LOGIT, np.float32)
+        for unit in reading.units:
+            logits[unit.passage] = max(logits[unit.passage], unit.logit * _SCALES.network)
+        logits[:-1] += [_SCALES.model * score for _, score in likely]
+        logits[-1] = _SCALES.model * nothing + _SCALES.none
+        shares = softmax(logits).tolist()
+        found = [Proposal(one, share) for (one, _), share in zip(likely, shares, strict=False)]
+        return sorted(found, key=lambda one: -one.share), shares[-1]
+
+
+def _attended_tables(tables: Sequence[Table]) -> list[tuple[Table, float]]:
+    """The tables that are read, most attended to first, with their share of the most attention."""
+    attended = [(one, max(row.item.attention for row in one.lines)) for one in tables]
+    read = sorted((one for one in attended if may_be_read(one[0])), key=lambda one: -one[1])
+    most = max((share for _, share in attended), default=1.0) or 1.0
+    return [(one, max(share / most, _LEAST_ATTENTION)) for one, share in read[:_MOST_TABLES]]
+
+
+def titled_once(passages: Sequence[Passage]) -> list[Passage]:
+    """Passages of which those that follow others with their title have none."""
+    titles = [None, *(one.title for one in passages)]
+    return [
+        one._replace(title="") if one.title == before else one
+        for one, before in zip(passages, titles, strict=False)
+    ]
+
+
+class _Scales(NamedTuple):
+    """How much each speaks for a program."""
+
+    network: float
+    model: float
+    none: float  # For that there is none
+
+
+_SCALES = _Scales(network=0.6, model=0.8, none=-0.5)
+
+
 class ProgramSignals(NamedTuple):
     """What speaks for the answer of a program as the right one, or the weights of these."""
 
     bias: float
-    share: float  # Its probability, by the model
-    likely: float  # The logarithm of that
-    nothing: float  # The same of that no program is meant
-    stated: float  # Log-odds that the program says so, by the network for verdicts
-    same: float  # Whether the words of the question say that it is this cell or computation
-    other: float  # Whether they say that it is another
+    share: float  # Log-odds of it, by attention
+    rows: float  # Log-odds of all answers that its rows give by what is compared
+    nothing: float  # Log-odds of that nothing is attended to
+    same: float  # Confidence of what the words of the question say, if it is this answer
+    other: float  # The same if it is another
+    lacking: float  # Whether they say that the table lacks it
     computed: float  # Whether it is no cell
 
 
-# By logistic regression on the answers that are proposed for 2,160 questions about tables and about
-# everyday collections, each by a model that did not learn from it (``benchmarks.fit_programs
-# --decision``); the network had learned from proposals about the same tables. Cross-validated, of
-# those from a half on 382 of 453 and 182 of 243 are right (without the share 314 of 373 and 191
-# of 238).
+# By logistic regression on the likeliest program for each question about the held-out tables and
+# about a quarter of the everyday collections of part "fit", from which no network has learned
+# (``benchmarks.fit_programs --decision``). Cross-validated, from a half on 142 of 176 are right for
+# tables alone and 104 of 123 in collections.
 _WEIGHTS = ProgramSignals(
-    bias=-1.884, share=3.031, likely=0.298, nothing=-0.036, stated=0.335, same=1.037,
-    other=-0.453, computed=0.037,
+    bias=-0.982, share=0.3, rows=0.132, nothing=-0.076, same=1.356, other=-0.26, lacking=-0.215,
+    computed=-0.532,
 )  # fmt: skip
 
 
@@ -260,13 +338,13 @@ def list_programs(asked: Asked, tables: Sequence[Table], vectors: TokenTable) ->
     kinds: list[tuple[int, int, int]] = []
     features: list[list[float]] = []
     for own in _programs_of(question, tables):
-        for program in own.programs():
+        for program, inputs in own.programs():
             found.append(program)
             column = own.types[program.header]
             compared = own.types[program.by] if program.by is not None else ""
             operation = _OPERATIONS.index(program.operation)
             kinds.append((operation, _TYPES.index(column), _TYPES.index(compared)))
-            features.append(own.features(program))
+            features.append(inputs)
     return Listed(
         found,
         np.array(kinds, np.int64).reshape(len(found), 3),
@@ -275,13 +353,19 @@ def list_programs(asked: Asked, tables: Sequence[Table], vectors: TokenTable) ->
 
 
 def _programs_of(question: "_Question", tables: Sequence[Table]) -> Iterator["_Programs"]:
-    """Each table; also transposed, if its columns are of one type or its first header is empty."""
+    """Each table; also with its columns of one type as rows, or all if the first has no header."""
     for table in tables:
         if may_be_read(table):
             own = _Programs(question, table)
             yield own
-            alike = len({own.types[one] for one in table.headers[1:]}) == 1
-            turned = table.turned_over() if alike or not table.headers[0] else None
+            columns = list(table.headers[1:])
+            types = [own.types[one] for one in columns]
+            common = max(types, key=types.count)
+            alike = [one for one in columns if own.types[one] == common]
+            named = common in _NAMING and len(alike) < len(columns)  # They are of one row
+            if named or len(alike) < min(_TURNED, len(columns)):
+                alike = [] if table.headers[0] else columns
+            turned = table.turned_over(alike)
             if turned is not None and may_be_read(turned):
                 yield _Programs(question, turned)
 
@@ -297,7 +381,10 @@ class _Question:
     def __init__(self, asked: Asked, vectors: TokenTable) -> None:
         self.asked = asked
         self.days = [one.day for one in date_spans(asked.question)]
-        numbers = ((found, value_of(found)) for found in _NUMBER.findall(asked.question))
+        written = [NUMBER_WORDS.get(one.casefold(), one) for one in _WORD.findall(asked.question)]
+        digits = [one for one in map(str, written) if one.isdigit()]
+        found = dict.fromkeys((*_NUMBER.findall(asked.question), *digits))
+        numbers = ((text, value_of(text)) for text in found)
         self.numbers = [(text, value) for text, value in numbers if value is not None]
         words = _WORD.findall(asked.question)[1:]
         named = (one for one in words if one[0].isupper() or has_digit(one))
@@ -338,15 +425,16 @@ class _Programs:
         self._whole = {name: some[0] for name, some in self._named.items() if some[0].share == 1}
         self._total = max(1, len(question.asked.content))
         self._fulfilling = dict[Condition, frozenset[int]]()
-        self._conditions = dict[tuple[Condition, ...], tuple[frozenset[str], list[float]]]()
         self._headers = {one: self._of_header(one) for one in table.headers}
         near_first = sorted(self._headers, key=lambda one: -self._headers[one].importance)
         self._near = near_first[:_MOST_COLUMNS]
 
-    def programs(self) -> Iterator[Program]:
-        """Every program of every selection of rows."""
+    def programs(self) -> Iterator[tuple[Program, list[float]]]:
+        """Every program of every selection of rows, with its features."""
         for where, rows in self._selections():
-            yield from self._of_rows(where, rows)
+            selected = self._selected(where, rows)
+            for program in self._of_rows(where, rows):
+                yield program, self._features(program, selected)
 
     def _said(self, header: str) -> list[Condition]:
         """The values of a column that a question says, or some words of, best first."""
@@ -378,9 +466,13 @@ class _Programs:
         said = sorted(every, key=lambda one: (-one.share, -len(one.said)))[:_MOST_CONDITIONS]
         found = [where for where in self._together(said) if self._left(where)]
         found = sorted(found, key=_explained)[:_MOST_SELECTIONS]
+        shared = [(one,) for one in self._shared()]
         alike = [(one,) for one in self._alike()]
         beyond = [(one,) for one in self._beyond()]
-        for where in (*found, *alike, *beyond, *self._beside(found[:2], [*alike[:2], *beyond])):
+        beside = [*shared, *alike[:_ALIKE_BESIDE], *beyond]
+        both = self._beside([*shared[:2], *alike[:_ALIKE_BESIDE]], beyond)
+        some = (*found, *shared, *alike, *beyond, *self._beside(found[:2], beside), *both)
+        for where in dict.fromkeys(some):
             if rows := self._left(where):
                 yield where, rows
         for own in self._named.values():  # Two rows that are compared
@@ -412,25 +504,49 @@ class _Programs:
                 if other[0].header not in {one.header for one in some}:
                     yield (*some, *other)
 
+    def _shared(self) -> Iterator[Condition]:
+        """Words of the question that several cells of a column have among others."""
+        for header in self._table.headers:
+            if self.types[header] in ("name", "text"):
+                texts = [stems(one) for one in self._table.texts[header].values()]
+                for word in sorted(self._asked.content):
+                    having = [one for one in texts if word in one]
+                    if len({*having}) > 1:
+                        yield Condition(header, word, "has", frozenset((word,)), 1.0)
+
     def _alike(self) -> Iterator[Condition]:
-        """The names of rows that are most like the question, where it says none of them."""
-        for header in dict.fromkeys((self._table.key, self._table.headers[0])):
-            if any(one.share == 1 for one in self._named.get(header, ())):
-                continue
-            texts = list(dict.fromkeys(self._table.texts[header].values()))
-            known = {one.value for one in self._named.get(header, ())}
-            _, nearest = self._question.likeness(texts)
-            for place in np.argsort(-nearest)[:_ALIKE]:
-                if texts[place] not in known and not has_digit(texts[place]):
-                    yield Condition(header, texts[place], similarity=float(nearest[place]))
+        """The cells that are most like the question, of those that it doesn't name.
+
+        Each value of a column that the question means is among them, if it has few.
+        """
+        cells = [
+            (header, text)
+            for header in self._table.headers
+            if self.types[header] in ("name", "text", "code", "ticks")
+            for text in dict.fromkeys(self._table.texts[header].values())
+            if text not in {one.value for one in self._named.get(header, ())}
+        ]
+        if not cells:
+            return
+        _, nearest = self._question.likeness([text for _, text in cells])
+        order = np.argsort(-nearest, kind="stable")
+        chosen = [*order[:_ALIKE]]
+        for header, own in self._headers.items():
+            each = [place for place in order if cells[place][0] == header]
+            if own.meant and len(each) <= _FEW_VALUES:
+                chosen += each
+        for place in dict.fromkeys(chosen):
+            header, text = cells[place]
+            yield Condition(header, text, similarity=max(0.01, float(nearest[place])))
 
     def _beyond(self) -> Iterator[Condition]:
         """Columns with and without a value, with a yes or no, over and under a number."""
         for header in self._near:
             given = self._given[header].intersection(self._rows)
             if 0 < len(given) < len(self._rows):
-                yield Condition(header, "given", "given")
-                yield Condition(header, "not given", "not given")
+                ticks = self.types[header] == "ticks"
+                yield Condition(header, "yes" if ticks else "given", "given")
+                yield Condition(header, "no" if ticks else "not given", "not given")
             kinds = {one.kind for one in self._values(header, self._rows).values()}
             for text, number in self._question.numbers:
                 if number.kind in kinds:
@@ -454,6 +570,8 @@ class _Programs:
     def _fits(self, one: Condition, row: int) -> bool:
         if one.way == "is":
             return self._text(one.header, row) == one.value
+        if one.way == "has":
+            return one.value in stems(self._text(one.header, row))
         if one.way in ("given", "not given"):
             return (row in self._given[one.header]) == (one.way == "given")
         for value in self._values(one.header, (row,)).values():
@@ -471,24 +589,29 @@ class _Programs:
     def _of_rows(self, where: tuple[Condition, ...], rows: tuple[int, ...]) -> Iterator[Program]:
         table, key = self._table, self._table.key
         by = where[-1].header if where and where[-1].way in ("given", "not given") else None
-        of = f" of those with {'; '.join(map(str, where))}" if where else ""
         fixed = {one.header for one in where}
         pair = len(where) > len(fixed)
+        of = f" where {' and '.join(map(str, where))}" if where else ""
+        if pair:
+            of = f" of {' and '.join(one.value for one in where)}"
         if not pair:
             said = f"{len(rows)} of {len(self._rows)} rows{of}"
             yield Program(table, "count", key, by, where, rows, str(len(rows)), said)
         for header in table.headers:
             texts = [self._text(header, row) for row in rows]
             distinct = list(dict.fromkeys(filter(None, texts)))
+            if self.types[header] != "ticks":  # where "-" may mean no
+                distinct = [one for one in distinct if not NOT_GIVEN.fullmatch(one)]
             if where and header not in fixed and not pair and distinct:
                 short = ", ".join(distinct[:_MOST_LISTED])
-                said = f"{Condition(header, short)}{of}"
-                if len(rows) == 1:
-                    said, _ = labelled(tuple(table.rows[rows[0]].values()))
+                said = f"{header}: {short}{of}"
                 whole = len(distinct) <= _MOST_LISTED and len(short) <= _MOST_SHOWN
                 if whole and (len(distinct) == 1 or len(rows) < len(self._rows)):
                     operation: Operation = "cell" if len(distinct) == 1 else "list"
                     yield Program(table, operation, header, by, where, rows, short, said)
+            elif where and header not in fixed and not pair and not distinct:
+                said = f"{header}: {NOTHING_GIVEN}{of}"
+                yield Program(table, "empty", header, by, where, rows, NOTHING_GIVEN, said)
         for header in self._near:
             values = self._values(header, rows)
             if len(values) > 1 and (pair or header not in fixed):
@@ -543,57 +666,64 @@ class _Programs:
                 short = table.written(header, ordered, between)
             yield program("difference", header, short, f"{header}: {short}, the difference{of}")
 
-    def features(self, program: Program) -> list[float]:
+    def _features(self, program: Program, selected: "_Selected") -> list[float]:
         """The features of a program, in the order of ``FEATURES``."""
-        where, own = program.where, self._asked.own
-        said, of_where = self._of_where(where)
+        own = self._asked.own
         header = self._headers[program.header]
         by = _NO_HEADER if program.by is None else self._headers[program.by]
-        known = said | header.words | by.words | self._table.titles
-        fixed = {one.header for one in where}
-        ignored = sum(
-            1
-            for name, one in self._whole.items()
-            if name not in fixed and name != program.header and not one.said <= said
-            and any(self._text(name, row) != one.value for row in program.rows)
-        )  # fmt: skip
         short = stems(program.short)
-        unexplained = len(self._asked.content - known) / self._total
+        unexplained = len(selected.unexplained - header.words - by.words) / self._total
+        unknown = len(selected.unknown - header.words - by.words) if selected.unknown else 0
+        ignored = len(selected.ignored) - (program.header in selected.ignored)
         return [
-            *of_where, header.said, header.meant, header.nearest, header.near,
-            by.said, by.meant, by.nearest, unexplained,
-            min(2, len(self._question.names - known)), min(2, ignored),
+            *selected.features, header.said, header.meant, header.nearest, header.near,
+            by.said, by.meant, by.nearest, unexplained, min(2, unknown), min(2, ignored),
             log(len(program.rows)), float(len(program.rows) == 1),
             float(program.header == self._table.key), len(short & own) / max(1, len(short)),
             float(program.header == self._table.headers[0]),
-            float(bool(where) and program.operation in _EXTREMES),
-            float(NOT_GIVEN.fullmatch(program.short) is not None), float(self._table.turned),
+            float(bool(program.where) and program.operation in _EXTREMES),
+            float(program.operation == "empty"), float(self._table.turned),
         ]  # fmt: skip
 
-    def _of_where(self, where: tuple[Condition, ...]) -> tuple[frozenset[str], list[float]]:
-        """What some conditions say of the question, and their features."""
-        if where not in self._conditions:
-            said = frozenset[str]().union(*(one.said for one in where))
-            shares = [one.share for one in where if one.said]
-            fixed = {one.header for one in where}
-            similar = max((one.similarity for one in where), default=0.0)
-            ways = {one.way for one in where}
-            self._conditions[where] = said, [
-                len(where), len(said & self._asked.content) / self._total,
-                min(shares, default=0.0), float(bool(shares) and min(shares) == 1),
-                float(len(where) > len(fixed)), float(bool(ways & {"given", "not given"})),
-                float("not given" in ways),
-                float("over" in ways), float("under" in ways), float(self._table.key in fixed),
-                float(similar > 0), similar, float(not where),
-                len(self._table.titles & self._asked.content) / self._total,
-            ]  # fmt: skip
-        return self._conditions[where]
+    def _selected(self, where: tuple[Condition, ...], rows: tuple[int, ...]) -> "_Selected":
+        said = frozenset[str]().union(*(one.said for one in where))
+        shares = [one.share for one in where if one.said]
+        fixed = frozenset(one.header for one in where)
+        similar = max((one.similarity for one in where), default=0.0)
+        ways = {one.way for one in where}
+        content, titles = self._asked.content, self._table.titles
+        ignored = frozenset(
+            name
+            for name, one in self._whole.items()
+            if name not in fixed and not one.said <= said
+            and any(self._text(name, row) != one.value for row in rows)
+        )  # fmt: skip
+        features = [
+            len(where), len(said & content) / self._total,
+            min(shares, default=0.0), float(bool(shares) and min(shares) == 1),
+            float(len(where) > len(fixed)), float(bool(ways & {"given", "not given"})),
+            float("not given" in ways),
+            float("over" in ways), float("under" in ways), float(self._table.key in fixed),
+            float(similar > 0), similar, float(not where),
+            len(titles & content) / self._total, float("has" in ways),
+        ]  # fmt: skip
+        unknown = self._question.names - said - titles
+        return _Selected(features, content - said - titles, unknown, ignored)
 
     def _of_header(self, header: str) -> "_Header":
         words, (near, nearest) = stems(header or "-"), self._like[header]
         said = len(words & self._asked.own) / max(1, len(words))
         meant = not words.isdisjoint(self._asked.order)
         return _Header(words, said, float(meant), float(near), float(nearest))
+
+
+class _Selected(NamedTuple):
+    """Rows under some conditions."""
+
+    features: list[float]  # The first ones of each program over them
+    unexplained: frozenset[str]  # Stems of the question that neither they nor the title say
+    unknown: frozenset[str]  # Those of names
+    ignored: frozenset[str]  # Columns of which it names a cell that the rows don't have
 
 
 class _Header(NamedTuple):

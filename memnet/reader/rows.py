@@ -207,11 +207,11 @@ class Table:
         """Where the cell of a row and a column stands."""
         return self.lines[self.headers.index(header) - 1 if self.turned else row]
 
-    def turned_over(self) -> "Table | None":
-        """The table with its columns as rows; None where its rows have no names of their own."""
-        first, *others = self.headers
+    def turned_over(self, columns: Sequence[str]) -> "Table | None":
+        """The table with some columns as rows; None where its rows have no names of their own."""
+        first = self.headers[0]
         names = [row[first].text for row in self.rows if first in row]
-        if not others or len(self.rows) > _MOST_TURNED or len({*names, first}) <= len(self.rows):
+        if not columns or len(self.rows) > _MOST_TURNED or len({*names, first}) <= len(self.rows):
             return None
         rows = tuple(
             {first: Cell(first, header, 0, 0)}
@@ -220,7 +220,7 @@ class Table:
                 for row in self.rows
                 if header in row
             }
-            for header in others
+            for header in columns
         )
         return Table((first, *names), rows, self.lines, self.titles, turned=True)
 

@@ -5,12 +5,11 @@ shares with the question, a cell by its header; where these leave it open, by wh
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, groupby, product
-from math import exp
 from typing import NamedTuple, cast
 
 from memnet.attention.arrays import log_odds, probability_of, weighted
@@ -30,7 +29,7 @@ from memnet.reader.passages import PassagesOf, RankedSlot, may_hold_rows, slot_c
 from memnet.reader.programs import (
     MOST_ROWS,
     Program,
-    ProgramModel,
+    ProgramReader,
     ProgramSignals,
     probability_of_program,
 )
@@ -53,7 +52,7 @@ from memnet.reader.rows import (
     under_headings,
     unit_in,
 )
-from memnet.reader.spans import Passage, Reader, answered_by
+from memnet.reader.spans import Reader
 from memnet.reader.values import HOW_MANY, UNIT_NAMES, ticks_of, unit_of, value_of, with_unit
 from memnet.text.english import ASKS_WHO, is_foreign, query_terms
 from memnet.text.names import has_digit, is_code
@@ -69,9 +68,9 @@ _WEIGHTS = (1.76, 1.59, 2.35)
 _WHAT_TO_DO = re.compile(
     r"\bwhat (?:to|should|can|must|do|shall|does one)\b.{0,40}\bdo\b|what to do", re.I
 )
-_MOST_PROGRAMS = 5  # That the network for verdicts is asked about
 _BY_RULES = 0.8  # Of the confidence of what the words say, where no program gives it
 _LEAST = 0.25  # Probability of a program that is given
+_LEAST_LACKING = 0.65  # The same where the words say that the table lacks it
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
@@ -123,7 +122,7 @@ def read_cells(
     passages_of: PassagesOf,
     reader: Reader | None = None,
     judge: Reader | None = None,
-    programs: Callable[[], ProgramModel | None] = lambda: None,
+    programs: Callable[[], ProgramReader | None] = lambda: None,
 ) -> Prediction:
     """What a question asks of a table; nothing where no cell or program is likely.
 
@@ -141,11 +140,62 @@ def read_cells(
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
     whether = asks_whether(question) and not _TELLS.search(question)
     by_rules = _by_rules(asked, whether, passages, tables, passages_of, reader, judge)
-    needed = tables and not (whether or by_rules.abstained or is_foreign(question))
-    model = programs() if needed and judge is not None else None
-    if model is None or judge is None:
+    needed = tables and judge is not None and not (whether or is_foreign(question))
+    model = programs() if needed else None
+    if model is None:
         return by_rules
-    return _by_programs(asked, tables, passages_of, judge, model, by_rules)
+    whole = _whole_tables(tables, passages_of, MOST_ROWS)
+    return _likeliest(proposed(asked, whole, model, by_rules), by_rules)
+
+
+class Proposed(NamedTuple):
+    """What a program may answer."""
+
+    program: Program
+    share: float  # Of the attention
+    signals: ProgramSignals
+
+
+def proposed(
+    asked: Asked, tables: Sequence[Table], model: ProgramReader, by_rules: Prediction
+) -> list[Proposed]:
+    """The likeliest program, and that with the answer which the words say: ``by_rules``."""
+    own, confidence = _plain_of(by_rules), by_rules.confidence or 0.0
+    proposals, nothing = model.proposals(asked, tables)
+    nothing += sum(one.share for one in proposals if one.program.operation == "empty")
+    of_rows: defaultdict[Hashable, float] = defaultdict(float)
+    for program, share in proposals:
+        of_rows[_rows_of(program)] += share
+    found: list[Proposed] = []
+    for program, share in (one for one in proposals if one.program.operation != "empty"):
+        same = program.short.casefold() == own
+        signals = ProgramSignals(
+            bias=1.0, share=log_odds(share), rows=log_odds(of_rows[_rows_of(program)]),
+            nothing=log_odds(nothing), same=confidence * same,
+            other=confidence * (bool(own) and not same), lacking=float(by_rules.abstained),
+            computed=float(program.operation != "cell"),
+        )  # fmt: skip
+        if same or not found:
+            found.append(Proposed(program, share, signals))
+    return found
+
+
+def _rows_of(program: Program) -> Hashable:
+    """What tells apart which rows programs are of, and by which column."""
+    return id(program.table.lines), program.by, program.rows
+
+
+def _likeliest(some: Sequence[Proposed], by_rules: Prediction) -> Prediction:
+    """The likeliest of what programs give and what the words say."""
+    own = _plain_of(by_rules)
+    best, most = by_rules, max(_LEAST, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
+    most = _LEAST_LACKING if by_rules.abstained else most
+    for program, share, signals in some:
+        probability = probability_of_program(signals)
+        if probability > most or (signals.same and best is by_rules):
+            shown = by_rules if signals.same else _program_shown(program, share)
+            best, most = shown._replace(confidence=probability), probability
+    return best
 
 
 def _by_rules(
@@ -194,35 +244,6 @@ def _by_rules(
     return answer
 
 
-def _by_programs(
-    asked: Asked,
-    passages: Sequence[RankedSlot],
-    passages_of: PassagesOf,
-    judge: Reader,
-    programs: ProgramModel,
-    by_rules: Prediction,
-) -> Prediction:
-    """The likeliest of what programs over tables give and what the words say."""
-    tables = _whole_tables(passages, passages_of, MOST_ROWS)
-    likely, nothing = programs.likeliest(asked, tables, _MOST_PROGRAMS)
-    own = _plain_of(by_rules)
-    best, most = by_rules, max(_LEAST, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
-    for program, share in likely:
-        passage = Passage(program.lines[0].title, program.said)
-        stated = judge.read(answered_by(asked.question, program.short), [passage]).answerable
-        same = program.short.casefold() == own
-        signals = ProgramSignals(
-            bias=1.0, share=exp(share), likely=share, nothing=nothing,
-            stated=log_odds(stated), same=float(same),
-            other=float(bool(own) and not same), computed=float(program.operation != "cell"),
-        )  # fmt: skip
-        probability = probability_of_program(signals)
-        if probability > most or (same and best is by_rules):
-            shown = by_rules if same else _program_shown(program, share)
-            best, most = shown._replace(confidence=probability), probability
-    return best
-
-
 def _plain_of(prediction: Prediction) -> str:
     """The answer of a prediction as a program gives it; empty of none."""
     if not prediction.candidates:
@@ -232,17 +253,17 @@ def _plain_of(prediction: Prediction) -> str:
 
 
 def _program_shown(program: Program, share: float) -> Prediction:
-    """What a program gives; ``share`` is the logarithm of its probability."""
+    """What a program gives, with its share of the attention."""
     rows = program.lines
     if program.operation == "cell" and len(program.rows) == 1:
         [row], cell = rows, program.table.rows[program.rows[0]][program.header]
         slot = row.item.slot
         if slot.text[cell.start : cell.end] == cell.text:  # not the rest of a row that is cut
-            candidate = slot_candidate(slot, cell.start, cell.end, exp(share))
+            candidate = slot_candidate(slot, cell.start, cell.end, share)
             quotes = quote_around(row.item, cell.start, cell.end)
             short = with_unit(program.header, cell.text)[1]
             return Prediction((candidate,), (row.item,), "table", quotes=quotes, short=short)
-    computed = Computed(program.short, program.said, rows, None, exp(share))
+    computed = Computed(program.short, program.said, rows, None, share)
     return _computed_shown(computed)._replace(kind="table")
 
 

@@ -14,19 +14,23 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.minilm import shipped_token_table
 from memnet.errors import ModelError
 from memnet.reader.answers import Prediction
+from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.programs import (
+    NOTHING_GIVEN,
     PROGRAMS,
     Program,
     ProgramModel,
+    ProgramReader,
     ProgramSignals,
     list_programs,
     load_programs,
     probability_of_program,
+    titled_once,
 )
 from memnet.reader.rows import Table, tables_of
-from memnet.reader.spans import Passage, Reading
+from memnet.reader.spans import Passage, Reading, ReadUnit
 from memnet.reader.tables import asked_of, read_cells
-from memnet.text.english import query_terms
+from memnet.text.english import Unit, query_terms
 from tests.reading import ranked
 
 _KENNELS = """Kennel | Dog | Keeper | Weight (kg) | Arrived | Walked
@@ -72,7 +76,8 @@ def test_cells_lists_counts_and_extremes_of_the_rows_that_are_named_are_listed()
 
 
 def test_a_day_is_that_of_the_question_however_both_are_written() -> None:
-    found = _programs("Who arrived on 17 May?", _table(_KENNELS))
+    named = _programs("Who arrived on 17 May?", _table(_KENNELS))
+    found = [one for one in named if all(each.said for each in one.where)]
     assert _short(found, "cell", "Dog", by=None) == {"Fips"}
     other = _programs("Who arrived on 5 July?", _table(_KENNELS))
     assert not any(each.header == "Arrived" and each.said for one in other for each in one.where)
@@ -83,6 +88,40 @@ def test_rows_without_a_value_or_beyond_a_number_are_selected() -> None:
     assert "Bruno, Luna" in _short(found, "list", "Dog")
     assert "Rex" in _short(found, "cell", "Dog", by="Weight (kg)")  # not given
     assert "Fips, Rex" in _short(found, "list", "Dog", by="Walked")
+
+
+def test_rows_are_selected_by_a_word_that_several_cells_share() -> None:
+    table = _table("Tool | Shelf\nblue paint | A\nblue tape | B\nred paint | C", "Shed")
+    found = _programs("Where is the blue stuff?", table)
+    assert "A, B" in _short(found, "list", "Shelf")
+    assert "2" in _short(found, "count", "Tool")
+
+
+def test_a_cell_that_is_empty_is_an_answer_of_its_own() -> None:
+    found = _programs("How heavy is Rex?", _table(_KENNELS))
+    assert _short(found, "empty", "Weight (kg)") == {NOTHING_GIVEN}
+    assert not _short(found, "cell", "Weight (kg)") & {"", NOTHING_GIVEN}
+
+
+def test_numbers_in_words_are_limits() -> None:
+    found = _programs("Which dogs weigh more than ten kilos?", _table(_KENNELS))
+    assert "Bruno, Luna" in _short(found, "list", "Dog")
+
+
+def test_each_value_of_a_column_that_is_named_selects_rows() -> None:
+    table = _table(
+        "Tent | State\nA | torn\nB | fine\nC | fine\nD | torn\nE | wet\nF | fine", "Tents"
+    )
+    found = _programs("In which state may we use them?", table)
+    assert {"A, D", "B, C, F", "E"} <= {
+        one.short for one in found if one.header == "Tent" and one.operation in ("cell", "list")
+    }
+
+
+def test_columns_of_one_type_are_rows_beside_others_too() -> None:
+    text = "Player | Team | May | June | July\nAnn | Reds | 3 | 9 | 4\nBo | Blues | 2 | 1 | 8"
+    found = _programs("In which month did Ann score most?", _table(text, "Goals"))
+    assert "June" in {one.short for one in found if one.operation == "most"}
 
 
 def test_a_table_of_sums_and_one_of_a_single_row_have_no_programs() -> None:
@@ -169,38 +208,68 @@ def test_without_tables_none_is_meant() -> None:
 
 
 def test_what_the_networks_say_raises_the_probability() -> None:
-    signals = ProgramSignals(1.0, 0.5, -0.7, -2.0, 0.0, 0.0, 0.0, 0.0)
-    surer = signals._replace(stated=3.0)
-    assert probability_of_program(signals) < probability_of_program(surer)
-    assert probability_of_program(surer) < probability_of_program(
-        surer._replace(share=0.9, likely=-0.1)
-    )
+    signals = ProgramSignals(1.0, 0.5, 0.5, -2.0, 0.0, 0.0, 0.0, 0.0)
+    low = probability_of_program(signals)
+    assert low < probability_of_program(signals._replace(share=3.0))
+    assert low < probability_of_program(signals._replace(same=1.0))
+    assert low > probability_of_program(signals._replace(other=1.0))
+    assert low > probability_of_program(signals._replace(lacking=1.0))
+
+
+def test_the_title_of_a_table_is_read_once() -> None:
+    passages = [Passage("A", "1"), Passage("A", "2"), Passage("B", "3"), Passage("A", "4")]
+    assert [one.title for one in titled_once(passages)] == ["A", "", "B", "A"]
+    assert not titled_once([])
+
+
+class _Attending:
+    """Attends to one passage alone."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        units = [
+            ReadUnit(place, Unit(0, len(one.text), "sentence"), 9.0 * (self._text == one.text) - 3)
+            for place, one in enumerate(passages)
+        ]
+        return Reading((), 0.0, 0.0, 0.9, tuple(units))
+
+
+def _reader(text: str) -> ProgramReader:
+    return ProgramReader(_model(), _Attending(text))
+
+
+def test_what_is_attended_to_most_is_the_first_proposal() -> None:
+    asked = asked_of("How heavy is Luna?", {})
+    likely, _ = _model().likeliest(asked, [_table(_KENNELS)], 12)
+    for program, _ in likely:
+        reader = _reader(program.passage.text)
+        found, nothing = reader.proposals(asked, [_table(_KENNELS)])
+        assert found[0].program.short == program.short
+        assert sum(one.share for one in found) + nothing == pytest.approx(1, abs=1e-5)
+    nowhere = _reader("-")
+    assert nowhere.proposals(asked, [])[0] == []
 
 
 def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
     shutil.copytree(SHIPPED / PROGRAMS, tmp_path / "own")
-    [weights] = (tmp_path / "own").glob("*.safetensors")
+    [weights] = (tmp_path / "own").glob("programs-*.safetensors")
     weights.write_bytes(weights.read_bytes()[:-4])
     with pytest.raises(ModelError, match=r"damaged|sha256|reinstall"):
         load_programs(tmp_path / "own", shipped_token_table().width)
 
 
-class _Agreeing:
-    """Says of everything that it is an answer."""
-
-    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        return Reading((), 0.0, 0.0, 0.9)
-
-
 def _read(question: str, text: str) -> Prediction:
     words, passages = query_terms(question), ranked({"Kennels": text})
+    lazy = LazyReader(SPANS)
     return read_cells(
         question,
         dict.fromkeys(words, 1 / len(words)),
         passages,
         lambda *_: [one.slot for one in passages],
-        judge=_Agreeing(),
-        programs=_model,
+        judge=lazy.load_verdicts(),
+        programs=lazy.load_programs,
     )
 
 
