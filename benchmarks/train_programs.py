@@ -48,7 +48,7 @@ from memnet.reader.programs import (
 )
 from memnet.reader.rows import Table, stems, tables_of
 from memnet.reader.spans import Packer, Passage
-from memnet.storage import Source
+from memnet.types import Source
 
 _RATE, _TOKENS = 1e-4, 4_096  # Learning rate; tokens of a batch
 _MAX_TOKENS = 384  # Of a question with its programs
