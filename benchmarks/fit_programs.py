@@ -58,7 +58,7 @@ from memnet.reader.tables import Proposed, asked_of
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 
-_DECAY, _RATE, _EPOCHS, _BATCH = 2e-4, 0.03, 40, 32
+_DECAY, _RATE, _EPOCHS, _BATCH = 2e-4, 0.03, 30, 32
 _LONGEST_NAME = 60  # Characters of the name of a file
 _TABLES, _FOLDS = 14, 5  # Tables of a store
 _COLLECTIONS = 4  # One of so many is asked
@@ -335,7 +335,7 @@ def _decided(cases: Sequence[Case]) -> list[float]:
 def _first(one: Question, logits: NDArray[np.float32], count: int = 6) -> list[int]:
     """The likeliest programs of different answers."""
     found: dict[str, int] = {}
-    for place in np.argsort(-logits[:-1]):
+    for place in np.argsort(-logits[:-1], kind="stable"):
         found.setdefault(one.listed.programs[place].short, int(place))
         if len(found) == count:
             break

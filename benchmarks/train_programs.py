@@ -7,7 +7,8 @@ has to be fitted before, each as a passage of its own, and learns to attend to t
 answer, or to nothing. The questions are those about the
 tables of ``questions/tables.jsonl.gz`` and those about the everyday collections of part "train",
 most of which the tables beside a text don't answer. Training begins with the weights in the folder
-``--start``, or else with those of the shipped reader; the held-out tables are measured by.
+``--start``, or else with those of the shipped reader; it prints how many questions about the tables
+that are held out are right before and after.
 
 Source: Clark and Gardner 2018 (several right ones, whose probabilities are summed).
 """
@@ -54,7 +55,7 @@ _RATE, _TOKENS = 1e-4, 4_096  # Learning rate; tokens of a batch
 _MAX_TOKENS = 384  # Of a question with its programs
 _SHOWN = 9  # Programs that a question is read with at a time
 _COLLECTIONS = 3  # One of so many everyday collections
-_BESIDE = 0.3  # Share of their questions that no table answers
+_BESIDE = 0.3  # Share that is read of their questions that no table answers
 _MOST_TABLES, _MOST_SLOTS = 2, 2_000
 
 
@@ -107,7 +108,7 @@ def main() -> None:
 
 
 def of_tables() -> Iterator[Listed]:
-    """The questions about tables, each with programs or rows of its table."""
+    """The questions about tables that are not for yes or no, each with programs of its table."""
     for one in lines(FOLDER / "tables.jsonl.gz"):
         table = table_of(one["title"], one["header"], one["rows"])
         for asked in one["questions"]:
@@ -179,7 +180,7 @@ def _model() -> ProgramModel:
 
 
 def some_of(one: Listed) -> Listed:
-    """A question with all right programs and some wrong ones, the likeliest first of all."""
+    """A question with all right programs and some wrong ones, half of these the likeliest."""
     right = [place for place, own in enumerate(one.right) if own]
     wrong = [place for place, own in enumerate(one.right) if not own]
     count = max(2, _SHOWN - len(right))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from math import log
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
@@ -26,7 +26,15 @@ from memnet.encoders.minilm import TokenTable
 from memnet.reader.cells import CELL_CONFIDENCE, Asked, labelled
 from memnet.reader.rows import ANY_TIME, Cell, Row, Table, stems
 from memnet.reader.spans import MASKED_LOGIT, Passage, Reader
-from memnet.reader.values import NOT_GIVEN, Value, ticks_of, value_of, with_unit
+from memnet.reader.values import (
+    NOT_GIVEN,
+    UNIT_NAMES,
+    Value,
+    measures_in,
+    ticks_of,
+    value_of,
+    with_unit,
+)
 from memnet.text.dates import MONTH_NAMES, WrittenDay, date_spans
 from memnet.text.english import NUMBER_WORDS, query_terms
 from memnet.text.names import has_digit
@@ -41,6 +49,7 @@ Operation = Literal[
 ColumnType = Literal[
     "number", "amount", "money", "day", "time", "name", "code", "text", "ticks", ""
 ]
+_Given = Literal["given", "not given"]
 _OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 _TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 FEATURES: Final = (
@@ -51,13 +60,14 @@ FEATURES: Final = (
     "log rows", "one row", "is key", "answer said", "first column", "extreme of some",
     "nothing stands there", "turned",
 )  # fmt: skip
+_OF_TIMES = {"most": "latest", "least": "earliest"}  # As extremes of days and times are said
 _EXTREMES: tuple[Operation, ...] = ("most", "least", "highest", "lowest")
 _NAMING: tuple[ColumnType, ...] = ("name", "text", "code", "day", "time")  # Say what rows are
 _NONE = len(_OPERATIONS)  # Number of the operation of a question that the tables don't answer
 MOST_ROWS = 300  # Of a table that programs are listed of
 _MOST_VALUES, _MOST_CONDITIONS, _MOST_SELECTIONS = 4, 14, 8
 _MOST_LISTED, _MOST_SHOWN = 12, 150  # Values of a list; characters of an answer
-_MOST_TIED = 2  # Rows of which several have the most
+_MOST_TIED = 2  # Names of rows that have the most together
 _MOST_COLUMNS = 12  # That are compared, those nearest to the question
 _ALIKE = 12  # Cells of a table that are like what a question says
 _ALIKE_BESIDE = 3  # Of these, beside other conditions
@@ -67,6 +77,8 @@ _MOST_TOGETHER = 3  # Conditions of one selection; values of a column of which t
 _MOST_TABLES = 4  # Of a question, by attention
 MOST_READ = 12  # Programs that the network reads together
 _MOST_SAID = 160  # Characters of each
+_MOST_NUMBERS = 3  # Of a question, as limits
+_MOST_SELECTED = 80  # Selections of rows of a table
 _LEAST_ATTENTION = 0.02  # To a table, as a share of the one with most
 _MONEY = re.compile(
     r"[$€£]|\b(?:EUR|USD|GBP|CHF|prices?|costs?|fees?|paid|rent|amount)\b", re.IGNORECASE
@@ -74,6 +86,11 @@ _MONEY = re.compile(
 _CODED = re.compile(r"\b(?:no|nr|number|id|code)\b", re.IGNORECASE)
 _MANY = 0.7  # Share of the cells of a column that make its type
 _SHORT_NAME = 3  # Words of a name, on average
+_INCLUSIVE = re.compile(
+    r"\b(?:at least|at most|up to|no (?:more|less|fewer) than|minimum|maximum|from|since)\b"
+    r"|\bor (?:more|less|fewer|over|under|above|below|later|earlier|before|after(?:wards)?)\b",
+    re.IGNORECASE,
+)  # A limit that belongs to what is asked for
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d[\d.,]{0,12}(?<=\d)(?![\w:/-]\d)")
 _WORD = re.compile(r"[\w'’-]+")
 # Words of questions that say which operation is meant; the vectors of all words say it, too.
@@ -86,8 +103,9 @@ _CUES = [
         r"(?:what time|until when|how late|opens?|closes?)\b", r"where\b", r"which\b",
         r"how long\b", r"(?:than|difference|between|more|less|fewer|\w{3,12}er)\b",
         r"(?:list|all the|every(?:one|body)|names)\b",
-        r"(?:most|\w{3,12}(?<!w)est|maximum|best|top|first|latest)\b",
-        r"(?:least|lowest|smallest|cheapest|fewest|minimum|shortest|youngest|last|earliest)\b",
+        r"(?:most|(?!earliest|latest|soonest|newest)\w{3,12}(?<!w)est|maximum|best|top)\b",
+        r"(?:least|lowest|smallest|cheapest|fewest|minimum|shortest|youngest)\b",
+        r"(?:first|earliest|soonest)\b", r"(?:last|latest|newest|recent(?:ly)?)\b",
         r"(?:not|no|without|still|yet|missing|nobody)\b|\w{2,6}n['’]t\b", r"what\b",
         r"(?:over|above|at least|after|more than)\b", r"(?:under|below|at most|before|less than)\b",
     )
@@ -99,7 +117,7 @@ class Condition(NamedTuple):
 
     header: str
     value: str  # Their text, the stem of a word in it, or "given", "not given", "over 20"
-    way: Literal["is", "has", "given", "not given", "over", "under"] = "is"
+    way: Literal["is", "has", "over", "under"] | _Given = "is"
     said: frozenset[str] = frozenset()  # Stems of the question that name the value
     share: float = 0.0  # Of the words of the value that the question says
     similarity: float = 0.0  # Cosine with the question, where it says none of them
@@ -130,18 +148,30 @@ class Program(NamedTuple):
         return self.computed
 
     @property
+    def plain(self) -> str:
+        """By which its answer is the same as another one's: with its unit, in small letters."""
+        short = with_unit(self.header, self.short)[1] if self.operation == "cell" else self.short
+        return f"{short.casefold()}{' (empty)' * (self.operation == 'empty')}"
+
+    @property
     def passage(self) -> Passage:
-        """What the network reads of it."""
-        return Passage(self.lines[0].title, self.computed[:_MOST_SAID])
+        """What the network reads of it; a long one is cut in the middle."""
+        said = self.computed
+        if len(said) > _MOST_SAID:
+            said = f"{said[: _MOST_SAID // 2]} … {said[-_MOST_SAID // 2 :]}"
+        return Passage(self.lines[0].title, said)
 
     @property
     def lines(self) -> tuple[Row, ...]:
         """The rows that it is computed from, as they stand in the text."""
         table = self.table
-        headers = (self.by, self.header, *(one.header for one in self.where), *table.headers[1:])
-        # A column of a table that is turned over is a row of the text, but for the names.
-        header = next(one for one in headers if one is not None and one != table.headers[0])
-        return tuple(dict.fromkeys(table.line(row, header) for row in self.rows))
+        if not table.turned:
+            return tuple(table.lines[row] for row in self.rows)
+        # A column is a row of the text, but for that of the names
+        headers = (self.header, self.by, *(one.header for one in self.where), *table.headers[1:2])
+        named = dict.fromkeys(one for one in headers if one not in (None, table.headers[0]))
+        own = [one for one in named if one is not None][: max(1, len(named) - 1)]
+        return tuple(table.line(0, one) for one in own)
 
 
 class ProgramWeights(NamedTuple):
@@ -232,15 +262,15 @@ class ProgramModel(NamedTuple):
         logits -= logits.max()
         logits -= np.log(np.exp(logits).sum())
         found: dict[str, tuple[Program, list[float]]] = {}
-        for place in np.argsort(-logits[:-1]):
+        for place in np.argsort(-logits[:-1], kind="stable"):
             program = listed.programs[place]
-            found.setdefault(program.short.casefold(), (program, []))[1].append(logits[place])
+            found.setdefault(program.plain, (program, []))[1].append(logits[place])
         answers = [(one, float(np.logaddexp.reduce(own))) for one, own in found.values()]
         answers.sort(key=lambda one: -one[1])
         return answers[:count], float(logits[-1])
 
 
-class Proposal(NamedTuple):
+class AttendedProgram(NamedTuple):
     """A program that may be meant, with what speaks for its answer."""
 
     program: Program
@@ -253,7 +283,7 @@ class ProgramReader(NamedTuple):
     model: ProgramModel
     reader: Reader
 
-    def proposals(self, asked: Asked, tables: Sequence[Table]) -> tuple[list[Proposal], float]:
+    def attend(self, asked: Asked, tables: Sequence[Table]) -> tuple[list[AttendedProgram], float]:
         """The likeliest answers, best first, and the probability that there is none.
 
         The network reads a question with all of them, and attends to what answers it, or to
@@ -271,7 +301,9 @@ class ProgramReader(NamedTuple):
         logits[:-1] += [_SCALES.model * score for _, score in likely]
         logits[-1] = _SCALES.model * nothing + _SCALES.none
         shares = softmax(logits).tolist()
-        found = [Proposal(one, share) for (one, _), share in zip(likely, shares, strict=False)]
+        found = [
+            AttendedProgram(one, share) for (one, _), share in zip(likely, shares, strict=False)
+        ]
         return sorted(found, key=lambda one: -one.share), shares[-1]
 
 
@@ -300,6 +332,7 @@ class _Scales(NamedTuple):
     none: float  # For that there is none
 
 
+# By a grid on the questions about the held-out tables
 _SCALES = _Scales(network=0.6, model=0.8, none=-0.5)
 
 
@@ -360,7 +393,7 @@ def _programs_of(question: "_Question", tables: Sequence[Table]) -> Iterator["_P
             yield own
             columns = list(table.headers[1:])
             types = [own.types[one] for one in columns]
-            common = max(types, key=types.count)
+            common = max((one for one in types if one), key=types.count, default="")
             alike = [one for one in columns if own.types[one] == common]
             named = common in _NAMING and len(alike) < len(columns)  # They are of one row
             if named or len(alike) < min(_TURNED, len(columns)):
@@ -381,14 +414,23 @@ class _Question:
     def __init__(self, asked: Asked, vectors: TokenTable) -> None:
         self.asked = asked
         self.days = [one.day for one in date_spans(asked.question)]
-        written = [NUMBER_WORDS.get(one.casefold(), one) for one in _WORD.findall(asked.question)]
-        digits = [one for one in map(str, written) if one.isdigit()]
-        found = dict.fromkeys((*_NUMBER.findall(asked.question), *digits))
-        numbers = ((text, value_of(text)) for text in found)
-        self.numbers = [(text, value) for text, value in numbers if value is not None]
+        in_words = (NUMBER_WORDS.get(one.casefold()) for one in _WORD.findall(asked.question))
+        written = (*_NUMBER.findall(asked.question), *(str(one) for one in in_words if one))
+        self.numbers = list(dict.fromkeys(written))[:_MOST_NUMBERS]
+        # The unit of each, if it is known
+        self.units = {
+            text: unit
+            for start, end, unit in measures_in(asked.question)
+            for text in self.numbers
+            if unit in UNIT_NAMES and text in asked.question[start:end]
+        }
+        self.inclusive = _INCLUSIVE.search(asked.question) is not None
         words = _WORD.findall(asked.question)[1:]
         named = (one for one in words if one[0].isupper() or has_digit(one))
         self.names = frozenset[str]().union(*map(stems, named)) & asked.own
+        spelled = ((own, word) for word in _WORD.findall(asked.question) for own in stems(word))
+        # Each stem that says something with the word of the question
+        self.words = {own: word for own, word in spelled if own in asked.content}
         self._vectors = vectors
         self._words = query_terms(asked.question)
 
@@ -417,7 +459,7 @@ class _Programs:
         likeness = zip(*question.likeness(table.headers), strict=True)
         self._like = dict(zip(table.headers, likeness, strict=True))
         self._compare = dict[str, dict[int, Value]]()
-        self._given = {one: self._rows_given(one) for one in table.headers}
+        self._given = dict(chain.from_iterable(map(self._rows_given, table.headers)))
         self._named = {
             header: conditions for header in table.headers if (conditions := self._said(header))
         }
@@ -428,6 +470,8 @@ class _Programs:
         self._headers = {one: self._of_header(one) for one in table.headers}
         near_first = sorted(self._headers, key=lambda one: -self._headers[one].importance)
         self._near = near_first[:_MOST_COLUMNS]
+        read = {table.key, *self._near}
+        self._read = [one for one in table.headers if one in read]
 
     def programs(self) -> Iterator[tuple[Program, list[float]]]:
         """Every program of every selection of rows, with its features."""
@@ -440,24 +484,27 @@ class _Programs:
         """The values of a column that a question says, or some words of, best first."""
         found: dict[str, Condition] = {}
         own, days = self._asked.own, self._question.days
+        timed = bool(days) or not own.isdisjoint(ANY_TIME)
         for text in dict.fromkeys(self._table.texts[header].values()):
             value = stems(text)
             said, share = value & own, len(value & own) / max(1, len(value))
-            given = [one.day for one in date_spans(text)]
-            cell = Cell(header, text, 0, 0)
-            if any(_same_day(one, two) for one in given for two in days):
-                said, share = (
-                    frozenset(one for one in own if has_digit(one) or one in ANY_TIME),
-                    1.0,
-                )
-            elif times := cell.times & own:
-                said, share = times, 1.0
-            elif len(given) == 1:
-                named = stems(MONTH_NAMES[given[0].month - 1]) & own
-                said, share = (named, 0.5) if named else (said, share)
-            if said:
+            if timed:
+                said, share = self._said_of_time(header, text) or (said, share)
+            if said and len(text) <= _MOST_SHOWN:
                 found[text] = Condition(header, text, said=said, share=share)
         return sorted(found.values(), key=lambda one: (-one.share, -len(one.said)))[:_MOST_VALUES]
+
+    def _said_of_time(self, header: str, text: str) -> tuple[frozenset[str], float] | None:
+        """Stems of the question that say a day, or the times, of a cell, and the share of it."""
+        own = self._asked.own
+        given = [one.day for one in date_spans(text)]
+        if any(_same_day(one, two) for one in given for two in self._question.days):
+            return frozenset(one for one in own if has_digit(one) or one in ANY_TIME), 1.0
+        if times := Cell(header, text, 0, 0).times & own:
+            return times, 1.0
+        if len(given) == 1 and (named := stems(MONTH_NAMES[given[0].month - 1]) & own):
+            return named, 0.5
+        return None
 
     def _selections(self) -> Iterator[tuple[tuple[Condition, ...], tuple[int, ...]]]:
         """Conditions, and the rows that they leave."""
@@ -472,11 +519,11 @@ class _Programs:
         beside = [*shared, *alike[:_ALIKE_BESIDE], *beyond]
         both = self._beside([*shared[:2], *alike[:_ALIKE_BESIDE]], beyond)
         some = (*found, *shared, *alike, *beyond, *self._beside(found[:2], beside), *both)
-        for where in dict.fromkeys(some):
+        for where in islice(dict.fromkeys(some), _MOST_SELECTED):
             if rows := self._left(where):
                 yield where, rows
-        for own in self._named.values():  # Two rows that are compared
-            for pair in combinations(own[:_MOST_TOGETHER], 2):
+        for header in self._read:  # Two rows that are compared
+            for pair in combinations(self._named.get(header, [])[:_MOST_TOGETHER], 2):
                 rows = tuple(sorted((*self._left(pair[:1]), *self._left(pair[1:]))))
                 if len(rows) == len(pair):
                     yield pair, rows
@@ -506,25 +553,25 @@ class _Programs:
 
     def _shared(self) -> Iterator[Condition]:
         """Words of the question that several cells of a column have among others."""
-        for header in self._table.headers:
+        for header in self._read:
             if self.types[header] in ("name", "text"):
                 texts = [stems(one) for one in self._table.texts[header].values()]
-                for word in sorted(self._asked.content):
-                    having = [one for one in texts if word in one]
-                    if len({*having}) > 1:
-                        yield Condition(header, word, "has", frozenset((word,)), 1.0)
+                for stem, word in self._question.words.items():
+                    if len({one for one in texts if stem in one}) > 1:
+                        yield Condition(header, word, "has", frozenset((stem,)), 1.0)
 
     def _alike(self) -> Iterator[Condition]:
         """The cells that are most like the question, of those that it doesn't name.
 
         Each value of a column that the question means is among them, if it has few.
         """
+        named = {(one.header, one.value) for one in chain.from_iterable(self._named.values())}
         cells = [
             (header, text)
             for header in self._table.headers
             if self.types[header] in ("name", "text", "code", "ticks")
             for text in dict.fromkeys(self._table.texts[header].values())
-            if text not in {one.value for one in self._named.get(header, ())}
+            if len(text) <= _MOST_SHOWN and (header, text) not in named
         ]
         if not cells:
             return
@@ -542,39 +589,58 @@ class _Programs:
     def _beyond(self) -> Iterator[Condition]:
         """Columns with and without a value, with a yes or no, over and under a number."""
         for header in self._near:
-            given = self._given[header].intersection(self._rows)
-            if 0 < len(given) < len(self._rows):
-                ticks = self.types[header] == "ticks"
-                yield Condition(header, "yes" if ticks else "given", "given")
-                yield Condition(header, "no" if ticks else "not given", "not given")
+            ticks = self.types[header] == "ticks"
+            shown_as: dict[_Given, str] = {"given": "yes", "not given": "no"}
+            for way, shown in shown_as.items():
+                if 0 < len(self._given[header, way].intersection(self._rows)) < len(self._rows):
+                    yield Condition(header, shown if ticks else way, way)
             kinds = {one.kind for one in self._values(header, self._rows).values()}
-            for text, number in self._question.numbers:
-                if number.kind in kinds:
+            for text in self._question.numbers:
+                number = value_of(text, self._table.points[header])
+                if number is None or number.kind not in kinds:
+                    continue
+                if self._has_unit(header, self._question.units.get(text)):
                     codes, limit = self._asked.codes, number.amount
                     yield Condition(header, f"over {text}", "over", codes, 1.0, limit=limit)
                     yield Condition(header, f"under {text}", "under", codes, 1.0, limit=limit)
 
+    def _has_unit(self, header: str, unit: str | None) -> bool:
+        """Whether a column may be in a unit: it gives it, or none that is known."""
+        if unit is None:
+            return True
+        texts = [with_unit(header, one)[1] for one in self._table.texts[header].values()]
+        own = {each for one in texts for *_, each in measures_in(one)} & UNIT_NAMES
+        return not own or unit in own
+
     def _text(self, header: str, row: int) -> str:
         return self._table.texts[header].get(row, "")
 
-    def _rows_given(self, header: str) -> frozenset[int]:
-        """The rows with a value in a column, of yes and no those with a yes."""
-        texts = self._table.texts[header]
+    def _rows_given(self, header: str) -> Iterator[tuple[tuple[str, str], frozenset[int]]]:
+        """The rows with and without a value in a column, of yes and no those with each.
+
+        Where a column has marks for yes alone, all others are a no.
+        """
+        texts, rows = self._table.texts[header], frozenset(range(len(self._table.rows)))
         if self.types[header] == "ticks":
             ticks = ticks_of(texts.values())
-            return frozenset(row for row, text in texts.items() if ticks.get(text))
-        return frozenset(
-            row for row, text in texts.items() if NOT_GIVEN.fullmatch(text.strip()) is None
-        )
+            given = frozenset(row for row, text in texts.items() if ticks.get(text))
+            denied = frozenset(row for row, text in texts.items() if ticks.get(text) is False)
+        else:
+            given = frozenset(row for row, text in texts.items() if not _is_not_given(text))
+            denied = frozenset[int]()
+        yield (header, "given"), given
+        yield (header, "not given"), denied or rows - given
 
     def _fits(self, one: Condition, row: int) -> bool:
         if one.way == "is":
             return self._text(one.header, row) == one.value
         if one.way == "has":
-            return one.value in stems(self._text(one.header, row))
+            return one.said <= stems(self._text(one.header, row))
         if one.way in ("given", "not given"):
-            return (row in self._given[one.header]) == (one.way == "given")
+            return row in self._given[one.header, one.way]
         for value in self._values(one.header, (row,)).values():
+            if self._question.inclusive and value.amount == one.limit:
+                return True
             return value.amount > one.limit if one.way == "over" else value.amount < one.limit
         return False
 
@@ -597,11 +663,11 @@ class _Programs:
         if not pair:
             said = f"{len(rows)} of {len(self._rows)} rows{of}"
             yield Program(table, "count", key, by, where, rows, str(len(rows)), said)
-        for header in table.headers:
+        for header in self._read:
             texts = [self._text(header, row) for row in rows]
             distinct = list(dict.fromkeys(filter(None, texts)))
             if self.types[header] != "ticks":  # where "-" may mean no
-                distinct = [one for one in distinct if not NOT_GIVEN.fullmatch(one)]
+                distinct = [one for one in distinct if not _is_not_given(one)]
             if where and header not in fixed and not pair and distinct:
                 short = ", ".join(distinct[:_MOST_LISTED])
                 said = f"{header}: {short}{of}"
@@ -628,43 +694,49 @@ class _Programs:
         """What is computed from the values of a column."""
         table = self._table
 
-        def program(operation: Operation, other: str, short: str, said: str) -> Program:
-            return Program(table, operation, other, header, where, rows, short, said)
+        def program(
+            operation: Operation, other: str, short: str, said: str, first: Sequence[int] = ()
+        ) -> Program:
+            order = (*first, *(one for one in rows if one not in first))
+            return Program(table, operation, other, header, where, order, short, said)
 
         ordered = sorted(values, key=lambda row: values[row].amount)
         ends: list[tuple[Operation, Operation, int]] = [
             ("most", "highest", ordered[-1]),
             ("least", "lowest", ordered[0]),
         ]
-        for operation, whole, row in ends:
-            text = with_unit(header, table.texts[header][row])[1]
-            best = [one for one in values if values[one].amount == values[row].amount]
-            said = f"{header} {text}, the {operation} of {len(values)} rows{of}"
-            yield program(whole, header, text, said)
-            for other in dict.fromkeys((table.key, *self._near)):
-                names = list(dict.fromkeys(filter(None, (self._text(other, one) for one in best))))
-                named = other == table.key or self.types[other] in _NAMING
-                if other != header and named and 0 < len(names) <= _MOST_TIED:
-                    short = " and ".join(names)
-                    yield program(operation, other, short, f"{short}: {said}")
         kind = values[ordered[0]].kind
+        for operation, whole, row in ends:
+            name, text = with_unit(header, table.texts[header][row])
+            best = [one for one in values if values[one].amount == values[row].amount]
+            end = _OF_TIMES[operation] if kind != "number" else operation
+            said = f"{name} {text}, the {end} of {len(values)} rows{of}"
+            yield program(whole, header, text, said, best)
+            for other in dict.fromkeys((table.key, *self._near)):
+                names = list(dict.fromkeys(self._text(other, one) for one in best))
+                named = other == table.key or self.types[other] in _NAMING
+                short = " and ".join(names)
+                told = len(names) <= _MOST_TIED and not any(map(_is_not_given, names))
+                if other != header and named and told and len(short) <= _MOST_SHOWN:
+                    yield program(operation, other, short, f"{short}: {said}", best)
+        name = with_unit(header, table.texts[header][ordered[0]])[0]
         if kind == "number":
             amounts = [one.amount for one in values.values()]
             total = sum(amounts, Decimal(0))
-            mean = (total / len(amounts)).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize()
-            results: list[tuple[Operation, Decimal]] = [("sum", total), ("mean", mean)]
-            for name, result in results:
+            digits = max(1, *(-int(one.as_tuple().exponent) for one in amounts)) + 1
+            mean = (total / len(amounts)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+            results: list[tuple[Operation, Decimal]] = [("sum", total), ("mean", mean.normalize())]
+            for operation, result in results:
                 short = table.written(header, ordered, result)
-                yield program(
-                    name, header, short, f"{header}: {short}, the {name} of {len(amounts)} rows{of}"
-                )
+                said = f"{name}: {short}, the {operation} of {len(amounts)} rows{of}"
+                yield program(operation, header, short, said)
         if len(values) == 2 and kind != "day":
             between = values[ordered[1]].amount - values[ordered[0]].amount
-            hours, seconds = divmod(int(between), 3600)
-            short = f"{hours}:{seconds // 60:02}"
+            minutes, seconds = divmod(int(between), 60)
+            short = f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
             if kind == "number":
                 short = table.written(header, ordered, between)
-            yield program("difference", header, short, f"{header}: {short}, the difference{of}")
+            yield program("difference", header, short, f"{name}: {short}, the difference{of}")
 
     def _features(self, program: Program, selected: "_Selected") -> list[float]:
         """The features of a program, in the order of ``FEATURES``."""
@@ -748,6 +820,10 @@ def _explained(where: tuple[Condition, ...]) -> tuple[float, float, int]:
     return -len(said), -sum(one.share for one in where) / len(where), len(where)
 
 
+def _is_not_given(text: str) -> bool:
+    return not text or NOT_GIVEN.fullmatch(text.strip()) is not None
+
+
 def _same_day(one: WrittenDay, two: WrittenDay) -> bool:
     same = (one.month, one.day) == (two.month, two.day)
     return same and (None in (one.year, two.year) or one.year == two.year)
@@ -755,7 +831,7 @@ def _same_day(one: WrittenDay, two: WrittenDay) -> bool:
 
 def _type_of(table: Table, header: str) -> ColumnType:
     """What most cells of a column are; empty where none has a value."""
-    texts = [one for one in table.texts[header].values() if not NOT_GIVEN.fullmatch(one.strip())]
+    texts = [one for one in table.texts[header].values() if not _is_not_given(one)]
     if not texts:
         return ""
     values = [one for text in texts if (one := value_of(text, table.points[header]))]

@@ -140,6 +140,7 @@ def read_cells(
     tables = [item for item in passages if may_hold_rows(item.slot.text)]
     whether = asks_whether(question) and not _TELLS.search(question)
     by_rules = _by_rules(asked, whether, passages, tables, passages_of, reader, judge)
+    # Without a judge the reader is none that memnet trained
     needed = tables and judge is not None and not (whether or is_foreign(question))
     model = programs() if needed else None
     if model is None:
@@ -161,14 +162,14 @@ def proposed(
 ) -> list[Proposed]:
     """The likeliest program, and that with the answer which the words say: ``by_rules``."""
     own, confidence = _plain_of(by_rules), by_rules.confidence or 0.0
-    proposals, nothing = model.proposals(asked, tables)
+    proposals, nothing = model.attend(asked, tables)
     nothing += sum(one.share for one in proposals if one.program.operation == "empty")
     of_rows: defaultdict[Hashable, float] = defaultdict(float)
     for program, share in proposals:
         of_rows[_rows_of(program)] += share
     found: list[Proposed] = []
     for program, share in (one for one in proposals if one.program.operation != "empty"):
-        same = program.short.casefold() == own
+        same = own in (program.plain, program.short.casefold())
         signals = ProgramSignals(
             bias=1.0, share=log_odds(share), rows=log_odds(of_rows[_rows_of(program)]),
             nothing=log_odds(nothing), same=confidence * same,
@@ -182,7 +183,7 @@ def proposed(
 
 def _rows_of(program: Program) -> Hashable:
     """What tells apart which rows programs are of, and by which column."""
-    return id(program.table.lines), program.by, program.rows
+    return id(program.table.lines), program.table.turned, program.by, program.rows
 
 
 def _likeliest(some: Sequence[Proposed], by_rules: Prediction) -> Prediction:
@@ -256,7 +257,7 @@ def _program_shown(program: Program, share: float) -> Prediction:
     """What a program gives, with its share of the attention."""
     rows = program.lines
     if program.operation == "cell" and len(program.rows) == 1:
-        [row], cell = rows, program.table.rows[program.rows[0]][program.header]
+        row, cell = rows[0], program.table.rows[program.rows[0]][program.header]
         slot = row.item.slot
         if slot.text[cell.start : cell.end] == cell.text:  # not the rest of a row that is cut
             candidate = slot_candidate(slot, cell.start, cell.end, share)
