@@ -38,7 +38,6 @@ from memnet.reader.loading import SPANS
 from memnet.reader.network import SpanNetwork, SpanTensors, load_span_network, save_span_network
 from memnet.reader.passages import RankedSlot, may_hold_rows
 from memnet.reader.programs import (
-    MOST_READ,
     NOTHING_GIVEN,
     PROGRAMS,
     Program,
@@ -53,7 +52,7 @@ from memnet.types import Source
 
 _RATE, _TOKENS = 1e-4, 4_096  # Learning rate; tokens of a batch
 _MAX_TOKENS = 384  # Of a question with its programs
-_SHOWN = 9  # Programs that a question is read with at a time
+_LISTED, _SHOWN = 12, 9  # Programs of a question, and those that it is read with at a time
 _COLLECTIONS = 3  # One of so many everyday collections
 _BESIDE = 0.3  # Share that is read of their questions that no table answers
 _MOST_TABLES, _MOST_SLOTS = 2, 2_000
@@ -168,7 +167,7 @@ def _answers(asked: dict[str, Any], tables: Sequence[Table], program: Program) -
 def _listed(
     question: str, tables: Sequence[Table], right: Callable[[Program], bool], part: str
 ) -> Listed:
-    likely, _ = _model().likeliest(plainly_asked(question), tables, MOST_READ)
+    likely, _ = _model().likeliest(plainly_asked(question), tables, _LISTED)
     passages = [one.passage for one, _ in likely]
     return Listed(question, passages, [right(one) for one, _ in likely], part)
 

@@ -75,7 +75,7 @@ _FEW_VALUES = 6  # Of a column that is named: each may be meant
 _TURNED = 3  # Columns of one type that may be what others have as rows
 _MOST_TOGETHER = 3  # Conditions of one selection; values of a column of which two are compared
 _MOST_TABLES = 4  # Of a question, by attention
-MOST_READ = 12  # Programs that the network reads together
+_MOST_READ = 8  # Programs that the network reads together
 _MOST_SAID = 160  # Characters of each
 _MOST_NUMBERS = 3  # Of a question, as limits
 _MOST_SELECTED = 80  # Selections of rows of a table
@@ -289,7 +289,7 @@ class ProgramReader(NamedTuple):
         The network reads a question with all of them, and attends to what answers it, or to
         nothing.
         """
-        likely, nothing = self.model.likeliest(asked, tables, MOST_READ)
+        likely, nothing = self.model.likeliest(asked, tables, _MOST_READ)
         # As it has learned to: those of each table one after the other
         order = list(dict.fromkeys(id(one.table.lines) for one, _ in likely))
         likely.sort(key=lambda one: order.index(id(one[0].table.lines)))

@@ -227,6 +227,7 @@ class Value(NamedTuple):
     around: tuple[str, str] = ("", "")  # What stands before and after a number in its cell
 
 
+@lru_cache(10_000)  # Programs ask for those of a column again and again
 def value_of(text: str, point: str = ".") -> Value | None:
     """The value of a text with ``point`` between whole number and decimals, if it is one."""
     time = _TIME.fullmatch(text)
@@ -356,6 +357,7 @@ def ticks_of(texts: Iterable[str]) -> dict[str, bool | None]:
     }
 
 
+@lru_cache(10_000)
 def with_unit(header: str, text: str) -> tuple[str, str]:
     """The header of a cell without its unit, and the cell with it: "Height", "3.4 m"."""
     found, value = _HEADER.fullmatch(header), value_of(text)

@@ -323,7 +323,7 @@ def _reader(text: str) -> ProgramReader:
 
 def test_what_is_attended_to_most_is_the_first_proposal() -> None:
     asked = asked_of("How heavy is Luna?", {})
-    likely, _ = _model().likeliest(asked, [_table(_KENNELS)], 12)
+    likely, _ = _model().likeliest(asked, [_table(_KENNELS)], 8)
     assert len(likely) > 5
     for program, _ in likely:
         reader = _reader(program.passage.text)
