@@ -9,16 +9,13 @@ they give, cross-validated by question.
 """
 
 from collections.abc import Iterator
-from typing import Any
-from unittest.mock import patch
 
 from benchmarks.documents import is_right as holds_answer
-from benchmarks.fit_programs import Case, fit_decision, is_right
+from benchmarks.fit_programs import Case, fit_decision, is_right, proposals
 from benchmarks.reader_data.conversations import conversations
 from benchmarks.reader_data.documents import everyday_memories
-from memnet import Engine
 from memnet.documents import excerpts
-from memnet.documents.excerpts import ExcerptSignals, Proposed
+from memnet.documents.excerpts import ExcerptSignals
 from memnet.reader.loading import SPANS
 from memnet.text.names import MESSAGE
 
@@ -31,7 +28,7 @@ def main() -> None:
 def _of_conversations() -> Iterator[Case]:
     for one in conversations("fit"):
         for asked in one.questions:
-            found = proposals(one.memory, asked["question"])
+            found = proposals(excerpts, one.memory, asked["question"])
             right = [is_right(each.short, asked["answers"]) for each in found]
             yield Case("conversations", [each.signals for each in found], right)
 
@@ -39,25 +36,10 @@ def _of_conversations() -> Iterator[Case]:
 def _of_collections() -> Iterator[Case]:
     for _, asked, memory in everyday_memories("fit", "text", SPANS):
         for one in asked if memory.store.contents.has_key(MESSAGE) else ():
-            found = proposals(memory, one["question"])
+            found = proposals(excerpts, memory, one["question"])
             answerable = one["type"] != "unanswerable"
             right = [answerable and holds_answer(one, each.short) for each in found]
             yield Case("collections", [each.signals for each in found], right)
-
-
-def proposals(memory: Engine, question: str) -> list[Proposed]:
-    """The answers that excerpts may give, when a memory is asked a question."""
-    seen: list[Proposed] = []
-    own = excerpts.proposed
-
-    def propose(*asked: Any) -> list[Proposed]:
-        found = own(*asked)
-        seen.extend(found)
-        return found
-
-    with patch.object(excerpts, "proposed", propose):
-        memory.ask(question)
-    return seen
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -54,7 +55,7 @@ from memnet.reader.programs import (
     list_programs,
 )
 from memnet.reader.rows import Cell, Row, Table, stems
-from memnet.reader.tables import Proposed, asked_of
+from memnet.reader.tables import asked_of
 from memnet.storage import Slot
 from memnet.text.english import query_terms
 
@@ -272,7 +273,7 @@ def _of_tables() -> Iterator[Case]:
             with Engine.open(Path(scratch, "store"), create=True) as memory:
                 memory.ingest(files)
                 for asked in (asked for one in own for asked in one["questions"]):
-                    seen = proposals(memory, asked["question"])
+                    seen = proposals(tables_module, memory, asked["question"])
                     right = [is_right(each.program.short, asked["answers"]) for each in seen]
                     yield Case("tables", [each.signals for each in seen], right)
 
@@ -288,23 +289,23 @@ def _of_collections() -> Iterator[Case]:
     """The same of the questions about a part of the collections."""
     for _, asked, memory in islice(everyday_memories("fit", "text", SPANS), 0, None, _COLLECTIONS):
         for one in asked:
-            seen = proposals(memory, one["question"])
+            seen = proposals(tables_module, memory, one["question"])
             answerable = one["type"] != "unanswerable"
             right = [answerable and holds_answer(one, each.program.short) for each in seen]
             yield Case("collections", [each.signals for each in seen], right)
 
 
-def proposals(memory: Engine, question: str) -> list[Proposed]:
-    """What programs may answer, when a memory is asked a question."""
-    seen: list[Proposed] = []
-    own = tables_module.proposed
+def proposals(module: ModuleType, memory: Engine, question: str) -> list[Any]:
+    """What the function ``proposed`` of a module gives, when a memory is asked a question."""
+    seen: list[Any] = []
+    own = module.proposed
 
-    def propose(*asked: Any) -> list[Proposed]:
-        found = own(*asked)
+    def propose(*asked: Any) -> list[Any]:
+        found: list[Any] = own(*asked)
         seen.extend(found)
         return found
 
-    with patch.object(tables_module, "proposed", propose):
+    with patch.object(module, "proposed", propose):
         memory.ask(question)
     return seen
 

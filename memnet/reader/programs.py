@@ -116,7 +116,7 @@ class Condition(NamedTuple):
     """What the cells of a column have to be."""
 
     header: str
-    value: str  # Their text, the stem of a word in it, or "given", "not given", "over 20"
+    value: str  # Their text, a word in it, or "given", "not given", "over 20"
     way: Literal["is", "has", "over", "under"] | _Given = "is"
     said: frozenset[str] = frozenset()  # Stems of the question that name the value
     share: float = 0.0  # Of the words of the value that the question says
@@ -168,10 +168,9 @@ class Program(NamedTuple):
         if not table.turned:
             return tuple(table.lines[row] for row in self.rows)
         # A column is a row of the text, but for that of the names
-        headers = (self.header, self.by, *(one.header for one in self.where), *table.headers[1:2])
-        named = dict.fromkeys(one for one in headers if one not in (None, table.headers[0]))
-        own = [one for one in named if one is not None][: max(1, len(named) - 1)]
-        return tuple(table.line(0, one) for one in own)
+        headers = (self.header, self.by, *(one.header for one in self.where))
+        own = dict.fromkeys(one for one in headers if one is not None and one != table.headers[0])
+        return tuple(table.line(0, one) for one in own or table.headers[1:2])
 
 
 class ProgramWeights(NamedTuple):

@@ -6,9 +6,9 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks.fit_excerpts import proposals
+from benchmarks.fit_programs import proposals
 from memnet import Document, Engine
-from memnet.documents import answers
+from memnet.documents import answers, excerpts
 from memnet.documents.excerpts import Excerpt, excerpts_of
 from memnet.reader.answers import Prediction
 
@@ -78,7 +78,7 @@ def test_an_excerpt_has_messages_in_their_order_after_their_speakers(trip: Engin
 
 def test_what_is_proposed_stands_in_its_message(trip: Engine) -> None:
     questions = ("Who fetches the trailer?", "What is there at the camp site?")
-    seen = [one for question in questions for one in proposals(trip, question)]
+    seen = [one for question in questions for one in proposals(excerpts, trip, question)]
     assert len(seen) > 2
     for one in seen:
         if one.start is None:

@@ -215,6 +215,15 @@ def test_columns_as_rows_quote_the_row_that_they_are_of() -> None:
     assert [one.cells[0].text for one in best.lines] == ["Rent"]
 
 
+def test_columns_as_rows_quote_what_is_answered_and_its_conditions() -> None:
+    text = " | 2021 | 2022 | 2023\nRent | 500 | 540 | 560\nLoan | 90 |  | 75"
+    found = _programs("What was the rent where there was a loan?", _table(text, "Costs"))
+    of_rent = [one for one in found if one.header == "Rent" and one.by == "Loan" and one.where]
+    assert of_rent
+    for one in of_rent:
+        assert [line.cells[0].text for line in one.lines] == ["Rent", "Loan"]
+
+
 def test_numbers_are_written_as_the_cells_write_theirs() -> None:
     table = _table("Club | Paid\nOaks | 1.250,50 €\nElms | 2.100,00 €\nAsh | 80,00 €")
     assert "3.430,50 €" in _short(_programs("What was paid in all?", table), "sum", "Paid")
