@@ -7,7 +7,9 @@
 
 Written are answered questions with the windows that are found, a share of those without an answer,
 quotations read alone, and contrasts, of which the pairs of a text and a question for yes or no are
-there twice. The same seed and examples give the same file.
+there twice. With ``--plain`` they are those of the collections that are written as people ask, half
+of the quotations read alone and no contrasts, and excerpts of conversations (all that
+``prepare_reader`` wrote). The same seed and examples give the same file.
 """
 
 import argparse
@@ -24,6 +26,8 @@ _ONE, _TOGETHER = 0.3, 0.5  # Shares of windows without an answer, read by thems
 _UNANSWERING, _CONTRASTS = 4_200, 1_500
 _PAIRS_TIMES = 2
 _SET = "everyday"
+_PLAIN = frozenset("uvw")  # What names of collections that are written as people ask begin with
+_UNANSWERING_PLAIN = 1_200
 
 
 def main() -> None:
@@ -31,10 +35,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prepared", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--plain", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    found = everyday_examples(lines(options.prepared / "train.jsonl"), options.seed)
+    prepared = lines(options.prepared / "train.jsonl")
+    if options.plain:
+        conversations = lines(options.prepared / "conversations.jsonl")
+        found = plain_examples(prepared, conversations, options.seed)
+    else:
+        found = everyday_examples(prepared, options.seed)
     write_lines(options.out / "train.jsonl", found)
     shutil.copyfile(options.prepared / "general.jsonl", options.out / "general.jsonl")
     print(len(found), "examples")
@@ -55,6 +65,27 @@ def everyday_examples(prepared: Iterable[Example], seed: int) -> list[Example]:
         *chance.sample(tempting, min(_UNANSWERING, len(tempting))),
         *chance.sample(contrasts, min(_CONTRASTS, len(contrasts))),
         *(_PAIRS_TIMES * pairs),
+    ]
+    chance.shuffle(mixed)
+    return [{**one, "set": _SET} for one in mixed]
+
+
+def plain_examples(
+    prepared: Iterable[Example], conversations: Iterable[Example], seed: int
+) -> list[Example]:
+    """The same of the collections that are written as people ask, with excerpts beside them."""
+    chance = random.Random(seed)
+    everyday = (one for one in _once(prepared) if one["set"] == _SET)
+    plain = [one for one in everyday if one["collection"][:1] in _PLAIN]
+    first = list({one["question"]: one for one in reversed(plain)}.values())
+    quoted, tempting = (
+        list(each) for each in (alone(one for one in first if _answered(one)), unanswering(first))
+    )
+    mixed = [
+        *(one for one in plain if chance.random() < _share(one)),
+        *chance.sample(quoted, len(quoted) // 2),
+        *chance.sample(tempting, min(_UNANSWERING_PLAIN, len(tempting))),
+        *(one for one in conversations if one["set"] == "conversations"),
     ]
     chance.shuffle(mixed)
     return [{**one, "set": _SET} for one in mixed]

@@ -17,8 +17,7 @@ from benchmarks.reader_data.files import Example
 from benchmarks.reader_data.verdicts import Pair
 from memnet.learning.evaluation import f1
 from memnet.reader.answers import asks_whether
-from memnet.reader.cells import labelled
-from memnet.reader.rows import Cell, rows_of, stems
+from memnet.reader.rows import Cell, labelled, rows_of, stems
 from memnet.reader.spans import Passage, Reader, answered_by
 from memnet.text.names import has_digit, normalise
 

@@ -3,11 +3,14 @@
 import re
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime, formataddr
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from benchmarks.questions import FOLDER
+from benchmarks.questions import FOLDER, collapsed
 from benchmarks.reader_data.files import Example, lines
 from memnet import Engine, Message
 from memnet.documents import answers
@@ -28,17 +31,18 @@ class Conversation(NamedTuple):
 
 
 def conversations(*parts: str) -> Iterator[Conversation]:
-    """The conversations of some parts, every second one as the export of a chat.
-
-    The others, and all mails, are messages of a session.
-    """
+    """The conversations of some parts: mails, exports of chats, and messages of a session."""
     found = (one for one in lines(CONVERSATIONS) if one["part"] in parts)
     for number, one in enumerate(found):
         with (
             tempfile.TemporaryDirectory() as scratch,
             Engine.open(Path(scratch, "store"), create=True) as memory,
         ):
-            if number % 2 and one["kind"] != "mail":
+            if one["kind"] == "mail":
+                for place, message in enumerate(one["messages"]):
+                    _write_mail(Path(scratch, f"{place:03}.eml"), one["title"], place, message)
+                memory.ingest(sorted(Path(scratch).glob("*.eml")))
+            elif number % 2:
                 file = Path(scratch, f"Chat with {_NO_NAME.sub('', one['title'])}.txt")
                 exported = "\n".join(map(_exported, one["messages"]))
                 file.write_text(exported, encoding="utf-8")
@@ -51,10 +55,37 @@ def conversations(*parts: str) -> Iterator[Conversation]:
             yield Conversation(one["part"], one["messages"], one["questions"], memory)
 
 
+def _write_mail(file: Path, subject: str, place: int, message: dict[str, str]) -> None:
+    mail = EmailMessage()
+    mail["From"] = formataddr((message["speaker"], f"{place}@example.org"))
+    mail["Date"] = format_datetime(datetime.fromisoformat(message["time"]).replace(tzinfo=UTC))
+    mail["Subject"] = f"{'Re: ' * (place > 0)}{subject}"
+    mail["Message-ID"] = f"<{place}@example.org>"
+    if place:
+        mail["In-Reply-To"] = f"<{place - 1}@example.org>"
+    mail.set_content(message["text"])
+    file.write_bytes(bytes(mail))
+
+
 def _exported(message: dict[str, str]) -> str:
     day, _, time = message["time"].partition("T")
     year, month, number = day.split("-")
     return f"{number}/{month}/{year}, {time} - {message['speaker']}: {message['text']}"
+
+
+def asked_excerpts(*parts: str) -> Iterator[tuple[Conversation, dict[str, Any], str]]:
+    """Questions about the conversations of some parts, with the first excerpt that is read."""
+    for one in conversations(*parts):
+        for asked in one.questions:
+            yield one, asked, _excerpt(one.memory, asked["question"])
+
+
+def evidence_of(one: Conversation, asked: dict[str, Any], text: str) -> tuple[list[str], list[str]]:
+    """The longest paragraphs of the messages that one has to read, and those in an excerpt."""
+    every = (one.messages[place]["text"].split("\n\n") for place in asked["evidence"])
+    said = [max((part for part in own if not part.startswith(">")), key=len) for own in every]
+    whole = collapsed(text)
+    return said, [each for each in said if collapsed(each) in whole]
 
 
 def conversation_examples(part: str) -> Iterator[Example]:
@@ -62,23 +93,20 @@ def conversation_examples(part: str) -> Iterator[Example]:
 
     A question whose evidence the excerpt holds in part is left out.
     """
-    for one in conversations(part):
-        for asked in one.questions:
-            text = _excerpt(one.memory, asked["question"])
-            evidence = [one.messages[place]["text"] for place in asked["evidence"]]
-            held = [said for said in evidence if said in text]
-            example = {"question": asked["question"], "set": "conversations", "others": []}
-            example |= {"passages": [{"title": "", "text": text}], "answers": [], "quotes": []}
-            if not text:
-                continue
-            if not held or not asked["answers"]:
-                yield example
-            elif len(held) == len(evidence):
-                given = asked["answers"]
-                if asked["type"] == "list":
-                    given = given[0].split("; ")[:1]
-                kind = {"value": "value", "who": "value", "list": "list"}.get(asked["type"])
-                yield {**example, "answers": given, "quotes": evidence, "kind": kind}
+    for one, asked, text in asked_excerpts(part):
+        evidence, held = evidence_of(one, asked, text)
+        example = {"question": asked["question"], "set": "conversations", "others": []}
+        example |= {"passages": [{"title": "", "text": text}], "answers": [], "quotes": []}
+        if not text:
+            continue
+        if not held or not asked["answers"]:
+            yield example
+        elif len(held) == len(evidence):
+            given = asked["answers"]
+            if asked["type"] == "list":
+                given = given[0].split("; ")[:1]
+            kind = {"value": "value", "who": "value", "list": "list"}.get(asked["type"])
+            yield {**example, "answers": given, "quotes": evidence, "kind": kind}
 
 
 def _excerpt(memory: Engine, question: str) -> str:

@@ -17,8 +17,7 @@ from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of_collection
 from memnet import Engine, Evidence
 from memnet.loaders.formats import FORMATS
-from memnet.reader.cells import labelled
-from memnet.reader.rows import rows_of
+from memnet.reader.rows import labelled, rows_of
 from memnet.reader.training.examples import find_quote
 
 TIMES = 6

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from benchmarks import prepare_reader
-from benchmarks.prepare_everyday import everyday_examples
+from benchmarks.prepare_everyday import everyday_examples, plain_examples
 from benchmarks.reader_data import conversations, documents, files, held_out
 from benchmarks.reader_data.contrast import written
 from benchmarks.reader_data.held_out import part_of, without_held_out
@@ -195,6 +195,25 @@ def test_everyday_examples_are_mixed_once_and_without_what_is_held_out(out: Path
     pairs = [one for one in mixed if "part" in one]
     assert {one["part"] for one in pairs} == {"train"}
     assert len(pairs) == 2 * sum(one.get("part") == "train" for one in written())
+
+
+def test_plain_examples_are_of_plain_collections_and_of_conversations() -> None:
+    def example(name: str, collection: str) -> dict[str, Any]:
+        passages = [{"title": "Shed", "text": f"The {name} hangs in the {collection} shed."}]
+        return {
+            "question": f"Where is the {name} of {collection}?", "passages": passages, "others": [],
+            "answers": [f"the {collection} shed"], "quotes": [passages[0]["text"]],
+            "collection": collection, "set": "documents" if collection == "valkey" else "everyday",
+        }  # fmt: skip
+
+    prepared = [example("saw", name) for name in ("a01", "u01", "v02", "valkey", "w03")]
+    chats = [{**example("rope", "chat"), "set": one} for one in ("conversations", "squad")]
+    mixed = plain_examples([*prepared, *prepared], chats, 0)
+    assert {one["set"] for one in mixed} == {"everyday"}
+    asked = [one["question"] for one in mixed if one["answers"] and len(one["passages"]) == 1]
+    assert {one.split()[-1] for one in asked} == {"u01?", "v02?", "w03?", "chat?"}
+    whole = [one["collection"] for one in mixed if one.get("collection") and one["answers"]]
+    assert max(map(whole.count, whole)) <= 2  # once whole, and perhaps its quotation alone
 
 
 def test_rows_of_tables_are_read_alone_with_their_headers(out: Path) -> None:

@@ -12,8 +12,8 @@ from memnet.documents.controller import TextController
 from memnet.documents.excerpts import read_excerpts
 from memnet.documents.facts import read_facts
 from memnet.documents.hops import HopRead, Retrieval, answer_parts
+from memnet.documents.mails import answer_to_quoted, is_mail
 from memnet.documents.messages import (
-    answer_to_quoted,
     as_stored,
     day_sent,
     introduced_messages,
@@ -297,7 +297,7 @@ class TextAnswers:
             linked = self._linked(text, [*first, *rest])
             linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
             read = max(read, linked, key=_PROBABILITY)
-        if question.has_messages:
+        if question.has_messages or any(is_mail(one.slot) for one in passages):
             network, judge = self._reader.load_excerpts(), self._judge()
             if network is not None and judge is not None:
                 within = read_excerpts(question, passages, network, judge, read)

@@ -21,7 +21,8 @@ from memnet.documents.candidates import (
     rescore,
 )
 from memnet.documents.controller import TextController
-from memnet.documents.messages import MessageAddressing, without_quoted
+from memnet.documents.mails import without_quoted
+from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
 from memnet.reader.decompose import Resolved, english
 from memnet.reader.passages import RankedSlot, merge_copies, passages_titled, read_best

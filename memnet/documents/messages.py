@@ -4,16 +4,26 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import NamedTuple
 
 import numpy as np
 
 from memnet.documents.candidates import MessageFeatures
+from memnet.documents.mails import (
+    is_mail,
+    mail_id,
+    mail_sent,
+    own_end,
+    passages_with_subject,
+    sender_of,
+    subject_of_mail,
+    time_of_mail,
+)
 from memnet.documents.question import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
-from memnet.reader.quotes import MAIL_HEAD, Quotation
+from memnet.reader.quotes import Quotation
 from memnet.reader.rows import stem
 from memnet.reader.spans import Reading, Span
 from memnet.storage import Keys, Slot
@@ -57,7 +67,6 @@ _AUXILIARIES = frozenset("will may can".split())
 # Question marks: the usual one, the wide one, the Arabic one.
 _ASKS = frozenset("?？؟")
 _MAX_WORDS = 100
-_MAX_OF_THREAD = 20  # Mails with the subject of one
 _MAX_OF_A_DAY = 200  # Messages of a day that the question names
 _MAX_OF_DAYS = 1000  # Max. messages of all days that a question names.
 # Max. days of a time in a question whose messages are looked up: "last month", not "last year".
@@ -68,7 +77,7 @@ def day_sent(question: Question, slot: Slot) -> date | None:
     """The day on which a message or mail was sent or a statement told; None of other slots."""
     if slot.valid_from is not None:
         return local_time(slot.told or slot.valid_from).date()
-    if (sent := _mail_sent(slot)) is not None:
+    if (sent := mail_sent(slot)) is not None:
         return sent.date()
     if MESSAGE not in _keys_of(question, slot):
         return None
@@ -79,8 +88,8 @@ def day_sent(question: Question, slot: Slot) -> date | None:
 
 def speaker_of(question: Question, slot: Slot) -> str | None:
     """Who says "I" in a message or mail, by its title or how its text begins; None for a user."""
-    if (head := MAIL_HEAD.match(slot.text)) is not None and "message_id" in slot.metadata:
-        return head["author"]
+    if is_mail(slot) and (sender := sender_of(slot)):
+        return sender
     keys = _keys_of(question, slot)
     for name in (slot.title.partition(", ")[0], slot.text.partition(": ")[0]):
         if SPEAKER + normalise(name) in keys:
@@ -146,10 +155,11 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
     were not found have no attention.
     """
     keys = _keys_of(question, own)
-    sent = _time_of_mail(own)
+    sent = time_of_mail(own)
     if sent:
         known = {item.slot.id for item in items}
-        others = [slot for slot in _thread_of(question, own) if slot.id not in known]
+        others = passages_with_subject(question, subject_of_mail(question, own))
+        others = [slot for slot in others if slot.id not in known]
         items = [*items, *(RankedSlot(slot, 0.0, 0.0, 0.0, 1) for slot in others)]
     elif MESSAGE not in keys:
         return []
@@ -161,93 +171,15 @@ def later_messages(question: Question, own: Slot, items: Sequence[RankedSlot]) -
         same = slot.source == own.source or not session.isdisjoint(named)
         later = slot.id > own.id and slot.namespace == own.namespace
         if sent:
-            replies = _mail_id(slot, "in_reply_to") in {_mail_id(own, "message_id")} - {None}
+            replies = mail_id(slot, "in_reply_to") in {mail_id(own, "message_id")} - {None}
             of_thread = replies or not keys.isdisjoint(named)
             # What a mail quotes was written before.
-            new = _own_end(slot) > 0
-            if (time := _time_of_mail(slot)) > sent and of_thread and new:
+            new = own_end(slot) > 0
+            if (time := time_of_mail(slot)) > sent and of_thread and new:
                 found.append((time, slot.id, item))
         elif MESSAGE in named and same and later:
             found.append((0.0, slot.id, item))
     return [item for *_, item in sorted(found, key=lambda one: one[:2], reverse=True)]
-
-
-def without_quoted(ranked: Sequence[RankedSlot]) -> list[RankedSlot]:
-    """Slots without what they quote, at their end, of a mail that is among them."""
-    found = {_mail_id(item.slot, "message_id") for item in ranked} - {None}
-    own = (
-        _own_part(item) if _mail_id(item.slot, "in_reply_to") in found else item for item in ranked
-    )
-    return [item for item in own if item is not None]
-
-
-def _mail_id(slot: Slot, key: str) -> str | None:
-    found = slot.metadata.get(key)
-    return found if isinstance(found, str) else None
-
-
-def _is_quoted(place: tuple[int, str]) -> bool:
-    """Whether a mail quotes what begins at a place, as its loader says."""
-    return place[1].startswith("quoted")
-
-
-def _in_quoted(quotation: Quotation) -> bool:
-    """Whether a piece of a mail stands in what that quotes."""
-    places = reversed(quotation.item.slot.places)
-    return _is_quoted(next((one for one in places if one[0] <= quotation.start), (0, "")))
-
-
-def answer_to_quoted(read: Prediction) -> RankedSlot | None:
-    """What a mail says before what it quotes, if a prediction is by that; else None."""
-    own = read.quotes[0] if read.quotes else None
-    if own is None or not _in_quoted(own) or own.start < _own_end(own.item.slot):
-        return None
-    return _own_part(own.item)
-
-
-def _own_part(item: RankedSlot) -> RankedSlot | None:
-    """A slot without what it quotes at its end; None where nothing else is in it."""
-    slot = item.slot
-    text = slot.text[: _own_end(slot)].rstrip()
-    if text == slot.text:
-        return item
-    cut = replace(slot, text=text, end=slot.start + len(text))
-    return replace(item, slot=cut) if text else None
-
-
-def _own_end(slot: Slot) -> int:
-    """Where what a mail quotes at its end begins; 0 where it only quotes."""
-    end = len(slot.text)
-    for place in reversed(slot.places):
-        if not _is_quoted(place):
-            break
-        end = place[0]
-    return end
-
-
-def _thread_of(question: Question, own: Slot) -> list[Slot]:
-    """The passages of other mails that share a key with one, as its subject is."""
-    names = _keys_of(question, own)
-    thread = question.store.search_symbolic(names, _MAX_OF_THREAD, question.scope).values()
-    return question.store.fetch(sorted(set[int]().union(*thread) - {own.id}))
-
-
-def _mail_sent(slot: Slot) -> datetime | None:
-    """When a mail was sent, where it was; None for other slots."""
-    if "message_id" not in slot.metadata:
-        return None
-    try:
-        return datetime.fromisoformat(str(slot.metadata.get("date", "")))
-    except ValueError:
-        return None
-
-
-def _time_of_mail(slot: Slot) -> float:
-    """When a mail was sent, in seconds since the epoch; 0 for other slots."""
-    time = _mail_sent(slot)
-    if time is None:
-        return 0.0
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 class _Known(NamedTuple):
@@ -542,7 +474,7 @@ def introduced_messages(
     for item in passages:
         if who is not None and (own := who.of_transcript(item)) is not None:
             found[item.slot.id] = own
-        elif not (question.has_messages or "message_id" in item.slot.metadata):
+        elif not (question.has_messages or is_mail(item.slot)):
             continue
         elif when is not None and (sent := day_sent(question, item.slot)) is not None:
             if (message := _dated(question.text[when.end() :], item, sent)) is not None:
@@ -616,12 +548,12 @@ class _AsksWho:
 
     def sentence(self, item: RankedSlot) -> tuple[int, int] | None:
         """The sentence that is most likely said of, or by, its speaker; None if there is none."""
-        text, own_end = item.slot.text, _own_end(item.slot)
+        text, end_of_own = item.slot.text, own_end(item.slot)
         # Where a text says itself who said it, that is not its speaker: "Joan offered to bake".
         verbs = stems(self.verb or "")
 
         def fits(start: int, end: int) -> bool:
-            if start >= own_end:
+            if start >= end_of_own:
                 return False  # what a mail quotes
             if self.verb is not None:
                 own = text[start:end]

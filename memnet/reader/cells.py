@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memnet.attention.arrays import log_odds, probability_of, softmax, weighted
-from memnet.reader.rows import ANY_TIME, Cell, Row, refers_to, stem, stems
+from memnet.reader.rows import ANY_TIME, Cell, Row, labelled, refers_to, stem, stems
 from memnet.reader.spans import Passage, Reader, answered_by
 from memnet.reader.values import HOW_MANY, is_other_quantity
 from memnet.text.dates import date_spans
@@ -240,13 +240,3 @@ def read_row(question: str, row: Row, reader: Reader) -> RowRead:
         for start, end in spans
     ]
     return RowRead(reading.answerable, tuple(cells))
-
-
-def labelled(cells: Sequence[Cell]) -> tuple[str, list[tuple[int, int]]]:
-    """A row with each cell behind its header, and where each cell stands there."""
-    text, spans = "", list[tuple[int, int]]()
-    for one in cells:
-        text += f"{'; ' if text else ''}{f'{one.header}: ' if one.header else ''}"
-        spans.append((len(text), len(text) + len(one.text)))
-        text += one.text
-    return text, spans

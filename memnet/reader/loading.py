@@ -92,8 +92,7 @@ class LazyReader:
         self._settings = max_tokens, threads, device
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
-        self._verdicts: Reader | None = None
-        self._excerpts: Reader | None = None
+        self._shipped: dict[str, Reader] = {}  # Loaded networks beside it, by their folders
         self._programs: ProgramReader | None = None
         # Of a reader that memnet trained; None for another. Without the shipped weights, which an
         # installation may leave out, whole sentences are the answers.
@@ -124,32 +123,12 @@ class LazyReader:
             return self._loaded
 
     def load_verdicts(self) -> Reader | None:
-        """What reads a quotation for yes or no, or an answer; errors as ``load_reader``.
-
-        Beside a reader that memnet trained it is the shipped network for that, None where it is
-        left out; another reader does so itself.
-        """
-        if self.folder is None:
-            return self.load().reader
-        folder = SHIPPED / VERDICTS.name
-        with self._lock:
-            if self._verdicts is None and (folder / f"{VERDICTS.name}.json").is_file():
-                self._verdicts = load_reader(folder, *self._settings, VERDICTS)
-            return self._verdicts
+        """What reads a quotation for yes or no, or an answer; as ``_beside``."""
+        return self._beside(VERDICTS.name, VERDICTS)
 
     def load_excerpts(self) -> Reader | None:
-        """What reads excerpts of conversations; None where it is left out.
-
-        It is the shipped reader that has learned to, beside one that memnet trained; another one
-        does so itself. Errors as ``load_reader``.
-        """
-        if self.folder is None:
-            return self.load().reader
-        folder = SHIPPED / EXCERPTS
-        with self._lock:
-            if self._excerpts is None and (folder / f"{READER.name}.json").is_file():
-                self._excerpts = load_reader(folder, *self._settings)
-            return self._excerpts
+        """What reads excerpts of conversations; as ``_beside``."""
+        return self._beside(EXCERPTS)
 
     def load_programs(self) -> ProgramReader | None:
         """What says which program over a table is meant; None where it is left out.
@@ -157,15 +136,29 @@ class LazyReader:
         Errors as ``load_reader``.
         """
         folder, table = SHIPPED / PROGRAMS, SHIPPED / STATIC / f"{STATIC}.json"
+        installed = table.is_file() and (folder / f"{PROGRAMS}.json").is_file()
+        if self.folder is None or not installed:
+            return None
+        reader = self._beside(PROGRAMS)
         with self._lock:
-            files = table, *(folder / f"{one}.json" for one in (PROGRAMS, READER.name))
-            installed = all(one.is_file() for one in files)
-            if self._programs is None and installed:
+            if self._programs is None and reader is not None:
                 vectors = shipped_token_table()
-                weights = load_programs(folder, vectors.width)
-                reader = load_reader(folder, *self._settings)
-                self._programs = ProgramReader(ProgramModel(weights, vectors), reader)
+                model = ProgramModel(load_programs(folder, vectors.width), vectors)
+                self._programs = ProgramReader(model, reader)
             return self._programs
+
+    def _beside(self, name: str, kind: NetworkKind = READER) -> Reader | None:
+        """A shipped network beside a reader that memnet trained; None where it is left out.
+
+        Another reader does its work itself. Errors as ``load_reader``.
+        """
+        if self.folder is None:
+            return self.load().reader
+        folder = SHIPPED / name
+        with self._lock:
+            if name not in self._shipped and (folder / f"{kind.name}.json").is_file():
+                self._shipped[name] = load_reader(folder, *self._settings, kind)
+            return self._shipped.get(name)
 
     def load_early(self) -> None:
         """Start loading on another thread; an error is raised when the reader is needed."""

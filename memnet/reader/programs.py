@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import probability_of, softmax, weighted
 from memnet.checkpoints import check_tensors, load_checkpoint
 from memnet.encoders.minilm import TokenTable
-from memnet.reader.cells import CELL_CONFIDENCE, Asked, labelled
-from memnet.reader.rows import ANY_TIME, Cell, Row, Table, stems
+from memnet.reader.cells import CELL_CONFIDENCE, Asked
+from memnet.reader.rows import ANY_TIME, Cell, Row, Table, labelled, stems
 from memnet.reader.spans import MASKED_LOGIT, Passage, Reader
 from memnet.reader.values import (
     NOT_GIVEN,

@@ -428,6 +428,30 @@ def pieces_of(text: str, title: str, start: int, end: int) -> list[Piece]:
     return found
 
 
+def with_headers(text: str, title: str, start: int, end: int) -> str:
+    """A part of the text of a slot, its rows with each cell behind its header."""
+    if not may_hold_rows(text):
+        return text[start:end]
+    rows = [row for row in rows_of(text, title) if row[0].start < end and start < row[-1].end]
+    found: list[str] = []
+    for line in _LINE.finditer(text, start, end):
+        first, last = line.span()
+        row = next((one for one in rows if one[0].start < last and first < one[-1].end), [])
+        given = [one for one in row if one.text]
+        found.append(labelled(given)[0] if len(row) > 1 else line[0])
+    return "\n".join(found)
+
+
+def labelled(cells: Sequence[Cell]) -> tuple[str, list[tuple[int, int]]]:
+    """A row with each cell behind its header, and where each cell stands there."""
+    text, spans = "", list[tuple[int, int]]()
+    for one in cells:
+        text += f"{'; ' if text else ''}{f'{one.header}: ' if one.header else ''}"
+        spans.append((len(text), len(text) + len(one.text)))
+        text += one.text
+    return text, spans
+
+
 def _parts(line: str) -> list[tuple[str, int]]:
     """The cells of a line, also an empty one at its start or end, each with its place in it."""
     found: list[tuple[str, int]] = []

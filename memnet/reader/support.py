@@ -9,7 +9,7 @@ from memnet.attention.arrays import log_odds, probability_of, weighted
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.reader.contrasts import says_of_another
 from memnet.reader.quotes import Quotation, candidate_of
-from memnet.reader.rows import stem, stems
+from memnet.reader.rows import stem, stems, with_headers
 from memnet.reader.sequences import is_heading
 from memnet.reader.spans import Passage, Reader, Reading, answered_by
 from memnet.reader.values import UNIT_NAMES, is_other_quantity, is_within
@@ -100,16 +100,18 @@ def read_alone(
     if signals is None or not prediction.quotes:
         return prediction
     first = prediction.quotes[0].item.slot
-    quoted = "\n".join(one.text for one in prediction.quotes if one.item.slot.id == first.id)
     before = first.text[: prediction.quotes[0].start]
     # In a list of questions that which is quoted answers says what "Not by itself, no." is about.
     heading = before.rstrip().rpartition("\n")[2].strip()  # The line above
     title = f"{first.title} > {heading}" if heading.endswith("?") else first.title
-    passage = Passage(title, quoted)
-    reading = in_background(reader.read, question, [passage])
+    own = [one for one in prediction.quotes if one.item.slot.id == first.id]
+    quoted = "\n".join(one.text for one in own)
+    reading = in_background(reader.read, question, [Passage(title, quoted)])
     judge = verdicts()
     if judge is not None and judge is not reader and signals.stated is None:
         short = prediction.short if prediction.kind == "value" else None
+        said = (with_headers(first.text, first.title, one.start, one.end) for one in own)
+        passage = Passage(title, "\n".join(said))
         stated = judge.read(answered_by(question, short), [passage]).answerable
         prediction = _with_signals(prediction, stated=stated)
     prediction = _with_signals(prediction, support=reading.result().answerable)
@@ -140,13 +142,19 @@ def _verdict(
     slot = quotes[0].item.slot
     own = [(number, one) for number, one in enumerate(quotes) if one.item.slot.id == slot.id]
     pieces = [
-        (one.text[unit.start : unit.end], number, one.start + unit.start, one.start + unit.end)
+        (
+            with_headers(slot.text, slot.title, one.start + unit.start, one.start + unit.end),
+            number,
+            one.start + unit.start,
+            one.start + unit.end,
+        )
         for number, one in own
         for unit in units(one.text)
         if not is_heading(one.text, unit) or unit.end == len(one.text)
     ]
     if len(pieces) > _MOST_UNITS:
-        pieces = [("\n".join(one.text for _, one in own), 0, quotes[0].start, quotes[0].end)]
+        whole = "\n".join(with_headers(slot.text, slot.title, one.start, one.end) for _, one in own)
+        pieces = [(whole, 0, quotes[0].start, quotes[0].end)]
     found: list[_Verdict] = []
     for text, number, start, end in pieces:
         if text.rstrip().endswith("?"):

@@ -31,13 +31,32 @@ def _messages() -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["messages", "chat"])
+def _write_mails(folder: Path) -> None:
+    """Each message as a mail that quotes the one before it."""
+    folder.mkdir()
+    for number, (speaker, text) in enumerate(_SAID):
+        head = [f"From: {speaker} <{speaker.lower()}@example.org>", f"Message-ID: <{number}@x>"]
+        head += [f"Date: Thu, 0{number + 1} May 2025 10:00:00 +0000"]
+        head += [f"Subject: {'Re: ' * (number > 0)}Canoe trip"]
+        body = [text]
+        if number:
+            head.append(f"In-Reply-To: <{number - 1}@x>")
+            before, said = _SAID[number - 1]
+            body += ["", f"On 0{number} May 2025 {before} wrote:", f"> {said}"]
+        mail = "\n".join([*head, "", *body])
+        Path(folder, f"{number}.eml").write_text(mail, encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=["messages", "chat", "mails"])
 def trip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The same conversation as messages of a session and as the export of a chat."""
+    """The same conversation as messages of a session, the export of a chat, and mails."""
     folder = tmp_path_factory.mktemp("trip")
     with Engine.open(folder / "store", create=True) as engine:
         if request.param == "messages":
             engine.remember(_messages())
+        elif request.param == "mails":
+            _write_mails(folder / "mails")
+            engine.ingest(folder / "mails")
         else:
             chat = folder / "WhatsApp Chat with Trip.txt"
             lines = (

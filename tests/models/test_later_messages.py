@@ -228,7 +228,7 @@ def thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("question", "short", "number"),
     [
-        ("What does the survey of the roof cost?", "310 euros", 2),
+        ("What does the survey cost with the barn?", "310 euros", 2),
         ("When did Ivo pay the survey?", "7 March 2025", 3),
     ],
 )
