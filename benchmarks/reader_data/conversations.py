@@ -73,40 +73,33 @@ def _exported(message: dict[str, str]) -> str:
     return f"{number}/{month}/{year}, {time} - {message['speaker']}: {message['text']}"
 
 
-def asked_excerpts(*parts: str) -> Iterator[tuple[Conversation, dict[str, Any], str]]:
-    """Questions about the conversations of some parts, with the first excerpt that is read."""
-    for one in conversations(*parts):
-        for asked in one.questions:
-            yield one, asked, _excerpt(one.memory, asked["question"])
-
-
-def evidence_of(one: Conversation, asked: dict[str, Any], text: str) -> tuple[list[str], list[str]]:
-    """The longest paragraphs of the messages that one has to read, and those in an excerpt."""
-    every = (one.messages[place]["text"].split("\n\n") for place in asked["evidence"])
-    said = [max((part for part in own if not part.startswith(">")), key=len) for own in every]
-    whole = collapsed(text)
-    return said, [each for each in said if collapsed(each) in whole]
-
-
 def conversation_examples(part: str) -> Iterator[Example]:
     """Examples of one passage each, which is the excerpt that is read for a question.
 
     A question whose evidence the excerpt holds in part is left out.
     """
-    for one, asked, text in asked_excerpts(part):
-        evidence, held = evidence_of(one, asked, text)
-        example = {"question": asked["question"], "set": "conversations", "others": []}
-        example |= {"passages": [{"title": "", "text": text}], "answers": [], "quotes": []}
-        if not text:
-            continue
-        if not held or not asked["answers"]:
-            yield example
-        elif len(held) == len(evidence):
-            given = asked["answers"]
-            if asked["type"] == "list":
-                given = given[0].split("; ")[:1]
-            kind = {"value": "value", "who": "value", "list": "list"}.get(asked["type"])
-            yield {**example, "answers": given, "quotes": evidence, "kind": kind}
+    for one in conversations(part):
+        for asked in one.questions:
+            text = _excerpt(one.memory, asked["question"])
+            evidence = [_longest(one.messages[place]["text"]) for place in asked["evidence"]]
+            held = [said for said in evidence if collapsed(said) in collapsed(text)]
+            example = {"question": asked["question"], "set": "conversations", "others": []}
+            example |= {"passages": [{"title": "", "text": text}], "answers": [], "quotes": []}
+            if not text:
+                continue
+            if not held or not asked["answers"]:
+                yield example
+            elif len(held) == len(evidence):
+                given = asked["answers"]
+                if asked["type"] == "list":
+                    given = given[0].split("; ")[:1]
+                kind = {"value": "value", "who": "value", "list": "list"}.get(asked["type"])
+                yield {**example, "answers": given, "quotes": evidence, "kind": kind}
+
+
+def _longest(message: str) -> str:
+    """The longest paragraph of a message, but for what it quotes."""
+    return max((one for one in message.split("\n\n") if not one.startswith(">")), key=len)
 
 
 def _excerpt(memory: Engine, question: str) -> str:

@@ -45,7 +45,7 @@ _OTHER = 8.0
 # Logits by which what is a step counts more, times the probability that steps are asked for.
 _STEP = 3.0
 _MANY = ("list", "steps")
-MAIL_HEAD = re.compile(r"From: (?P<author>[^\n;<]{1,80})[^\n]{0,400}; Date: \d")
+MAIL_HEAD = re.compile(r"From: [^\n;<]{1,80}[^\n]{0,400}; Date: \d")
 _MAX_CANDIDATES = 3
 
 

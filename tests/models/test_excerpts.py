@@ -2,15 +2,13 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from benchmarks.fit_programs import proposals
 from memnet import Document, Engine
-from memnet.documents import answers, excerpts
-from memnet.documents.excerpts import Excerpt, excerpts_of
-from memnet.reader.answers import Prediction
+from memnet.documents import excerpts
+from tests.excerpts import excerpts_read
 
 _SAID = (
     ("Lotte", "The canoes are booked for the 9th. Who fetches the trailer?"),
@@ -68,21 +66,8 @@ def trip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield engine
 
 
-def _excerpts(engine: Engine, question: str) -> list[Excerpt]:
-    found: list[Excerpt] = []
-
-    def look_at(asked: Any, passages: Any, *others: Any) -> Prediction:
-        found.extend(excerpts_of(asked, passages))
-        read: Prediction = others[-1]
-        return read
-
-    with patch.object(answers, "read_excerpts", look_at):
-        engine.ask(question)
-    return found
-
-
 def test_an_excerpt_has_messages_in_their_order_after_their_speakers(trip: Engine) -> None:
-    [found] = _excerpts(trip, "Who fetches the trailer in the end?")
+    [found] = excerpts_read(trip, "Who fetches the trailer in the end?")
     assert found.text.splitlines() == [f"{speaker}: {text}" for speaker, text in _SAID]
     assert [line.speaker for line in found.lines] == [speaker for speaker, _ in _SAID]
     numbers = [found.text.count("\n", 0, place) for place in range(len(found.text))]
@@ -115,7 +100,7 @@ def test_a_long_conversation_is_read_in_part(tmp_path: Path) -> None:
             {"id": f"n{number}", "session": "notes", "speaker": "Ole", "text": text}
             for number, text in enumerate(said)
         )
-        [found] = _excerpts(engine, "Where is the spare key?")
+        [found] = excerpts_read(engine, "Where is the spare key?")
     texts = [line.item.slot.text for line in found.lines]
     assert said[120] in texts
     places = [said.index(text) for text in texts]
@@ -123,7 +108,7 @@ def test_a_long_conversation_is_read_in_part(tmp_path: Path) -> None:
     assert len(found.text) < 1_000
 
 
-def test_documents_have_no_excerpts(tmp_path: Path) -> None:
+def test_documents_have_noexcerpts_read(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(Document(id="a", title="Camp", text="The gate is open from seven."))
-        assert _excerpts(engine, "When is the gate open?") == []
+        assert excerpts_read(engine, "When is the gate open?") == []

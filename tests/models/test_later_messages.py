@@ -228,6 +228,14 @@ def thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("question", "short", "number"),
     [
+        pytest.param(
+            "What does the survey of the roof cost?",
+            "310 euros",
+            2,
+            marks=pytest.mark.xfail(
+                reason="240 euros, of the first mail, as the price of the barn is another"
+            ),
+        ),
         ("What does the survey cost with the barn?", "310 euros", 2),
         ("When did Ivo pay the survey?", "7 March 2025", 3),
     ],

@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from memnet import Engine
-from memnet.documents import answers
-from memnet.documents.excerpts import Excerpt, excerpts_of
 from memnet.documents.mails import said_in_mail, sender_of
-from memnet.reader.answers import Prediction
+from tests.excerpts import excerpts_read
 
 
 def _mail(
@@ -35,19 +31,6 @@ def _stored(folder: Path, mails: Sequence[str]) -> Engine:
     return engine
 
 
-def _excerpts(engine: Engine, question: str) -> list[Excerpt]:
-    found: list[Excerpt] = []
-
-    def look_at(asked: Any, passages: Any, *others: Any) -> Prediction:
-        found.extend(excerpts_of(asked, passages))
-        read: Prediction = others[-1]
-        return read
-
-    with patch.object(answers, "read_excerpts", look_at):
-        engine.ask(question)
-    return found
-
-
 def test_the_end_of_a_long_thread_is_read(tmp_path: Path) -> None:
     mails = [_mail(0, "Ann", "Who paints which wall of the shed?")]
     mails += [
@@ -58,7 +41,7 @@ def test_the_end_of_a_long_thread_is_read(tmp_path: Path) -> None:
     ]
     mails.append(_mail(24, "Cy", "The key hangs behind the pump.", subject="Re: Boat shed"))
     with _stored(tmp_path, mails) as engine:
-        [found] = _excerpts(engine, "Where does the key hang?")
+        [found] = excerpts_read(engine, "Where does the key hang?")
     assert "Cy: The key hangs behind the pump." in found.text.splitlines()
 
 
@@ -67,7 +50,7 @@ def test_a_mail_that_is_too_long_is_read_where_it_says_most(tmp_path: Path) -> N
     long = f"{filler * 6}The key hangs behind the pump. {filler * 6}"
     mails = [_mail(0, "Ann", "Where is the key?"), _mail(1, "Bo", long, subject="Re: Boat shed")]
     with _stored(tmp_path, mails) as engine:
-        [found] = _excerpts(engine, "Where does the key hang?")
+        [found] = excerpts_read(engine, "Where does the key hang?")
     assert "The key hangs behind the pump." in found.text
     assert len(found.text) < 1_000
 
@@ -79,7 +62,7 @@ def test_each_part_of_a_long_mail_is_said_by_its_sender(tmp_path: Path) -> None:
     body = "\n\n".join([*paragraphs, "I will paint the shed in green."])
     mails = [_mail(0, "Ann", "Shall we paint?"), _mail(1, "Bo", body, subject="Re: Boat shed")]
     with _stored(tmp_path, mails) as engine:
-        found = _excerpts(engine, "Who paints the shed in green?")
+        found = excerpts_read(engine, "Who paints the shed in green?")
     [line] = [line for one in found for line in one.lines if "green" in line.item.slot.text]
     assert line.speaker == "Bo"
 
@@ -113,7 +96,7 @@ def test_mails_that_answer_no_other_are_no_thread(tmp_path: Path) -> None:
         for number, name in enumerate(("Ann", "Bo", "Cy"))
     ]
     with _stored(tmp_path, mails) as engine:
-        assert _excerpts(engine, "Who has the key of shed 2?") == []
+        assert excerpts_read(engine, "Who has the key of shed 2?") == []
 
 
 def test_a_heading_in_a_mail_is_no_thread_of_its_own(tmp_path: Path) -> None:
@@ -123,5 +106,5 @@ def test_a_heading_in_a_mail_is_no_thread_of_its_own(tmp_path: Path) -> None:
         _mail(1, "Bo", page, subject="Re: Boat shed", kind="html"),
     ]
     with _stored(tmp_path, mails) as engine:
-        [found] = _excerpts(engine, "Who brings the bread?")
+        [found] = excerpts_read(engine, "Who brings the bread?")
     assert [line.speaker for line in found.lines] == ["Ann", "Bo"]
