@@ -28,7 +28,7 @@ from benchmarks.documents import is_right as holds_answer
 from benchmarks.fit_programs import is_right, plainly_asked, table_of
 from benchmarks.questions import FOLDER, unpack_everyday
 from benchmarks.reader_data.files import lines
-from benchmarks.train_verdicts import batches, padded, train
+from benchmarks.train_verdicts import batches, bfloat16_is_faster, padded, train
 from memnet import Engine
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.minilm import shipped_token_table
@@ -207,7 +207,8 @@ def pack(one: Listed) -> _Packed:
 
 def _scores(network: SpanNetwork, batch: Sequence[_Packed]) -> SpanTensors:
     ids, segments, mask = padded(batch)
-    scores: SpanTensors = network(ids, segments, segments.bool(), mask)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16_is_faster()):
+        scores: SpanTensors = network(ids, segments, segments.bool(), mask)
     return scores
 
 

@@ -251,7 +251,7 @@ def _scores_of(network: SpanNetwork) -> Callable[[Sequence[_Packed]], Tensor]:
 
     def score(batch: Sequence[_Packed]) -> Tensor:
         ids, segments, mask = padded(batch)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bfloat16_is_faster()):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16_is_faster()):
             kinds: Tensor = network(ids, segments, segments.bool(), mask).kind
         return kinds
 
@@ -259,7 +259,7 @@ def _scores_of(network: SpanNetwork) -> Callable[[Sequence[_Packed]], Tensor]:
 
 
 @cache
-def _bfloat16_is_faster() -> bool:
+def bfloat16_is_faster() -> bool:
     """Whether this processor multiplies in bfloat16 faster: some do it a hundred times slower."""
     took: list[float] = []
     for dtype in (torch.float32, torch.bfloat16):
