@@ -1,94 +1,100 @@
-"""Examples about everyday collections alone, for a reader that has learned from all sets.
+"""Examples of everyday collections and conversations, for a reader that has learned from all sets.
 
     python -m benchmarks.prepare_reader --data DIR --out PREPARED
     python -m benchmarks.prepare_everyday PREPARED --out OUT
-    python -m benchmarks.train_reader OUT --set everyday --seconds 3000 --general 3000 --frozen 3 \
-        --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --out READER
+    python -m benchmarks.train_reader OUT --set everyday --seconds 4000 --general 20000 \
+        --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --bfloat16 --out READER
 
-Written are answered questions with the windows that are found, a share of those without an answer,
-quotations read alone, and contrasts, of which the pairs of a text and a question for yes or no are
-there twice. With ``--plain`` they are those of the collections that are written as people ask, half
-of the quotations read alone and no contrasts, and excerpts of conversations (all that
-``prepare_reader`` wrote). The same seed and examples give the same file.
+train.jsonl has those that are in each pass: of the collections that are written as people ask the
+answered questions with the windows that are found, a share of those without an answer, a third of
+the quotations read alone, some of what tempts to answer, and the excerpts of conversations.
+general.jsonl has those that a part of each pass is drawn from, so that nothing is forgotten:
+questions about documents, the other everyday collections, contrasts and passages. The same seed and
+examples give the same files.
 """
 
 import argparse
 import json
 import random
-import shutil
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.reader_data.contrast import alone, unanswering, written
 from benchmarks.reader_data.files import Example, lines, write_lines
 
 _ONE, _TOGETHER = 0.3, 0.5  # Shares of windows without an answer, read by themselves or together
-_UNANSWERING, _CONTRASTS = 4_200, 1_500
-_PAIRS_TIMES = 2
 _SET = "everyday"
-_PLAIN = frozenset("uvw")  # What names of collections that are written as people ask begin with
-_UNANSWERING_PLAIN = 1_200
+_PLAIN = frozenset("uvwxy")  # What names of collections that are written as people ask begin with
+_TEMPTING = 1_200
+_DOCUMENTS_TIMES = 2
+_OLDER, _CONTRASTS, _BESIDE, _PASSAGES = 8_000, 6_000, 6_000, 20_000  # That others are drawn from
+_MADE_ANEW = ("everyday-alone", "unanswering", "written")  # Here, and with other shares
+
+
+class Mixture(NamedTuple):
+    """What a reader learns from."""
+
+    each: list[Example]  # In each pass, of the set "everyday"
+    drawn: list[Example]  # A part of them in each pass
 
 
 def main() -> None:
-    """Write the examples, beside those of the other sets."""
+    """Write the examples."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prepared", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--plain", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    prepared = lines(options.prepared / "train.jsonl")
-    if options.plain:
-        conversations = lines(options.prepared / "conversations.jsonl")
-        found = plain_examples(prepared, conversations, options.seed)
-    else:
-        found = everyday_examples(prepared, options.seed)
-    write_lines(options.out / "train.jsonl", found)
-    shutil.copyfile(options.prepared / "general.jsonl", options.out / "general.jsonl")
-    print(len(found), "examples")
+    names = ("train", "conversations", "general")
+    found = mixture(*(lines(options.prepared / f"{one}.jsonl") for one in names), options.seed)
+    write_lines(options.out / "train.jsonl", found.each)
+    write_lines(options.out / "general.jsonl", found.drawn)
+    print(len(found.each), "and", len(found.drawn), "examples")
 
 
-def everyday_examples(prepared: Iterable[Example], seed: int) -> list[Example]:
-    """The mixture, in a random order, all of it of the set "everyday"."""
+def mixture(
+    about: Iterable[Example], conversations: Iterable[Example], general: Iterable[Example],
+    seed: int,
+) -> Mixture:  # fmt: skip
+    """The examples of both files, in a random order.
+
+    Args:
+        about: those of ``prepare_reader`` about documents, in which answered ones are repeated.
+        conversations: its excerpts, with others.
+        general: its examples of other sets.
+        seed: of what is drawn.
+    """
     chance = random.Random(seed)
-    everyday = [one for one in _once(prepared) if one["set"] == _SET]
-    first = list({one["question"]: one for one in reversed(everyday)}.values())
-    tempting = list(unanswering(first))
-    groups = written()
-    pairs = [one for one in groups if one.get("part") == "train"]
-    contrasts = [one for one in groups if one.get("part") is None]
-    mixed = [
-        *(one for one in everyday if chance.random() < _share(one)),
-        *alone(one for one in first if _answered(one)),
-        *chance.sample(tempting, min(_UNANSWERING, len(tempting))),
-        *chance.sample(contrasts, min(_CONTRASTS, len(contrasts))),
-        *(_PAIRS_TIMES * pairs),
-    ]
-    chance.shuffle(mixed)
-    return [{**one, "set": _SET} for one in mixed]
-
-
-def plain_examples(
-    prepared: Iterable[Example], conversations: Iterable[Example], seed: int
-) -> list[Example]:
-    """The same of the collections that are written as people ask, with excerpts beside them."""
-    chance = random.Random(seed)
-    everyday = (one for one in _once(prepared) if one["set"] == _SET)
+    sets: defaultdict[str, list[Example]] = defaultdict(list)
+    for one in _once(about):
+        sets[one["set"]].append(one)
+    everyday = sets.pop(_SET, [])
     plain = [one for one in everyday if one["collection"][:1] in _PLAIN]
+    older = [one for one in everyday if one["collection"][:1] not in _PLAIN]
+    documents = sets.pop("documents", [])
+    for name in _MADE_ANEW:
+        sets.pop(name, None)
     first = list({one["question"]: one for one in reversed(plain)}.values())
-    quoted, tempting = (
-        list(each) for each in (alone(one for one in first if _answered(one)), unanswering(first))
-    )
-    mixed = [
+    quoted = list(alone(one for one in first if _answered(one)))
+    each = [
         *(one for one in plain if chance.random() < _share(one)),
-        *chance.sample(quoted, len(quoted) // 2),
-        *chance.sample(tempting, min(_UNANSWERING_PLAIN, len(tempting))),
+        *chance.sample(quoted, len(quoted) // 3),
+        *_drawn(list(unanswering(first)), _TEMPTING, chance),
         *(one for one in conversations if one["set"] == "conversations"),
     ]
-    chance.shuffle(mixed)
-    return [{**one, "set": _SET} for one in mixed]
+    drawn = [
+        *(_DOCUMENTS_TIMES * [one for one in documents if chance.random() < _share(one)]),
+        *_drawn([one for one in older if chance.random() < _share(one)], _OLDER, chance),
+        *_drawn(written(), _CONTRASTS, chance),
+        *_drawn([one for some in sets.values() for one in some], _BESIDE, chance),
+        *_drawn(list(general), _PASSAGES, chance),
+    ]
+    for some in (each, drawn):
+        chance.shuffle(some)
+    return Mixture([{**one, "set": _SET} for one in each], drawn)
 
 
 def _once(examples: Iterable[Example]) -> Iterator[Example]:
@@ -99,6 +105,10 @@ def _once(examples: Iterable[Example]) -> Iterator[Example]:
         if key not in seen:
             seen.add(key)
             yield one
+
+
+def _drawn(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
+    return chance.sample(examples, min(number, len(examples)))
 
 
 def _share(one: Example) -> float:

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from memnet import Engine
 from memnet.documents import answers
-from memnet.documents.excerpts import Excerpt, excerpts_of
+from memnet.documents.excerpts import Excerpt, excerpt_of
 from memnet.reader.answers import Prediction
 
 
@@ -14,7 +14,8 @@ def excerpts_read(engine: Engine, question: str) -> list[Excerpt]:
     found: list[Excerpt] = []
 
     def look_at(asked: Any, passages: Any, *others: Any) -> Prediction:
-        found.extend(excerpts_of(asked, passages))
+        if (excerpt := excerpt_of(asked, passages)) is not None:
+            found.append(excerpt)
         read: Prediction = others[-1]
         return read
 

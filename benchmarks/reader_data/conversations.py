@@ -14,7 +14,7 @@ from benchmarks.questions import FOLDER, collapsed
 from benchmarks.reader_data.files import Example, lines
 from memnet import Engine, Message
 from memnet.documents import answers
-from memnet.documents.excerpts import excerpts_of
+from memnet.documents.excerpts import excerpt_of
 from memnet.reader.answers import Prediction
 
 CONVERSATIONS = FOLDER / "conversations.jsonl.gz"
@@ -107,7 +107,8 @@ def _excerpt(memory: Engine, question: str) -> str:
     found: list[str] = []
 
     def look_at(asked: Any, passages: Any, *_: Any) -> Prediction:
-        found.extend(one.text for one in excerpts_of(asked, passages))
+        if (excerpt := excerpt_of(asked, passages)) is not None:
+            found.append(excerpt.text)
         return Prediction()
 
     nothing = Prediction()

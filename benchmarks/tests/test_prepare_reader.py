@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from benchmarks import prepare_reader
-from benchmarks.prepare_everyday import everyday_examples, plain_examples
+from benchmarks.prepare_everyday import mixture
 from benchmarks.reader_data import conversations, documents, files, held_out
 from benchmarks.reader_data.contrast import written
 from benchmarks.reader_data.held_out import part_of, without_held_out
@@ -186,18 +186,17 @@ def test_excerpts_of_conversations_hold_what_answers(out: Path) -> None:
 
 
 def test_everyday_examples_are_mixed_once_and_without_what_is_held_out(out: Path) -> None:
-    prepared = _read(out / "one" / "train.jsonl")
-    mixed = everyday_examples(prepared, 0)
-    assert mixed == everyday_examples(prepared, 0)
-    assert {one["set"] for one in mixed} == {"everyday"}
-    asked = [one for one in mixed if one["question"] == "Where is the saw?" and one["answers"]]
-    assert len(asked) == 2  # among the windows that are found, and its quotation alone
-    pairs = [one for one in mixed if "part" in one]
-    assert {one["part"] for one in pairs} == {"train"}
-    assert len(pairs) == 2 * sum(one.get("part") == "train" for one in written())
+    files = [_read(out / "one" / f"{name}.jsonl") for name in ("train", "conversations", "general")]
+    mixed = mixture(*files, seed=0)
+    assert mixed == mixture(*files, seed=0)
+    asked = [one for one in mixed.drawn if one["question"] == "Where is the saw?"]
+    assert len([one for one in asked if one["answers"]]) == 1
+    parts = [one["part"] for one in mixed.drawn if "part" in one]
+    assert {*parts} == {"train"}
+    assert 0 < len(parts) < sum(one.get("part") == "train" for one in written())
 
 
-def test_plain_examples_are_of_plain_collections_and_of_conversations() -> None:
+def test_each_pass_has_the_plain_collections_and_the_conversations() -> None:
     def example(name: str, collection: str) -> dict[str, Any]:
         passages = [{"title": "Shed", "text": f"The {name} hangs in the {collection} shed."}]
         return {
@@ -206,14 +205,16 @@ def test_plain_examples_are_of_plain_collections_and_of_conversations() -> None:
             "collection": collection, "set": "documents" if collection == "valkey" else "everyday",
         }  # fmt: skip
 
-    prepared = [example("saw", name) for name in ("a01", "u01", "v02", "valkey", "w03")]
+    prepared = [example("saw", name) for name in ("a01", "u01", "v02", "valkey", "w03", "y05")]
     chats = [{**example("rope", "chat"), "set": one} for one in ("conversations", "squad")]
-    mixed = plain_examples([*prepared, *prepared], chats, 0)
-    assert {one["set"] for one in mixed} == {"everyday"}
-    asked = [one["question"] for one in mixed if one["answers"] and len(one["passages"]) == 1]
-    assert {one.split()[-1] for one in asked} == {"u01?", "v02?", "w03?", "chat?"}
-    whole = [one["collection"] for one in mixed if one.get("collection") and one["answers"]]
+    mixed = mixture([*prepared, *prepared], chats, [], 0)
+    assert {one["set"] for one in mixed.each} == {"everyday"}
+    asked = [one["question"] for one in mixed.each if one["answers"] and len(one["passages"]) == 1]
+    assert {one.split()[-1] for one in asked} == {"u01?", "v02?", "w03?", "y05?", "chat?"}
+    whole = [one["collection"] for one in mixed.each if one.get("collection") and one["answers"]]
     assert max(map(whole.count, whole)) <= 2  # once whole, and perhaps its quotation alone
+    others = [one["collection"] for one in mixed.drawn if one["set"] in ("documents", "everyday")]
+    assert sorted(others) == ["a01", "valkey", "valkey"]
 
 
 def test_rows_of_tables_are_read_alone_with_their_headers(out: Path) -> None:

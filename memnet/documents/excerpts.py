@@ -24,7 +24,6 @@ from memnet.text.english import units
 from memnet.text.names import MESSAGE, SESSION, normalise, stems
 from memnet.types import AnswerKind, Candidate
 
-_MOST_CONVERSATIONS = 1  # Of a question, by attention: two take 0.1 s more, for 2 of 224 checks
 _MOST_MESSAGES = 2_000  # Of a conversation
 _BEFORE, _AFTER = 1, 2  # Messages that are read beside one that was found
 _MOST_CHARACTERS = 850  # Of an excerpt: the network has learned from texts of 900
@@ -114,8 +113,8 @@ def read_excerpts(
         judge: the network for verdicts.
         read: what was read in single passages.
     """
-    excerpts = excerpts_of(question, found)
-    every = proposed(question.text, excerpts, reader, judge, read) if excerpts else []
+    excerpt = excerpt_of(question, found)
+    every = [] if excerpt is None else proposed(question.text, excerpt, reader, judge, read)
     likely = [
         (probability_of(weighted(_WEIGHTS, one.signals)), one)
         for one in every
@@ -123,10 +122,10 @@ def read_excerpts(
         if one.start is None
         or not is_of_another(question, one.line.item.slot, one.line.item.slot.text)
     ]
-    if not likely:
+    if excerpt is None or not likely:
         return read
     probability, best = max(likely, key=lambda one: one[0])
-    own = {line.item.slot.id for one in excerpts for line in one.lines}
+    own = {line.item.slot.id for line in excerpt.lines}
     judged = any(one.signals.same for one in every) and read.quotes[0].item.slot.id in own
     if best.signals.same or (not judged and read.probability > probability):
         return read
@@ -162,8 +161,11 @@ def _shown(best: Proposed, probability: float) -> Prediction:
     )
 
 
-def excerpts_of(question: Question, found: Sequence[RankedSlot]) -> list[Excerpt]:
-    """The excerpts of the conversations that messages or mails were found of, by attention."""
+def excerpt_of(question: Question, found: Sequence[RankedSlot]) -> Excerpt | None:
+    """The excerpt of the conversation that was attended to most; None where none was found.
+
+    One alone is read: two took a tenth of a second more, for 2 of 224 checks.
+    """
     symbols = question.fetched.symbols([item.slot.id for item in found])
     conversations = dict[_Conversation, list[RankedSlot]]()
     for item in found:
@@ -178,8 +180,8 @@ def excerpts_of(question: Question, found: Sequence[RankedSlot]) -> list[Excerpt
         if own is not None:
             conversations.setdefault(own, []).append(item)
     best = sorted(conversations.items(), key=lambda own: -max(one.attention for one in own[1]))
-    excerpts = (_excerpt(question, *one) for one in best[:_MOST_CONVERSATIONS])
-    return [one for one in excerpts if one.lines]
+    # A mail may be in no thread.
+    return next((one for one in (_excerpt(question, *own) for own in best) if one.lines), None)
 
 
 class _Conversation(NamedTuple):
@@ -252,48 +254,46 @@ def _about(question: str, text: str, said: range, most: int) -> range:
 
 
 def proposed(
-    question: str, excerpts: Sequence[Excerpt], reader: Reader, judge: Reader, read: Prediction
+    question: str, excerpt: Excerpt, reader: Reader, judge: Reader, read: Prediction
 ) -> list[Proposed]:
-    """The answers that excerpts may give; ``read`` is what was read in single messages."""
+    """The answers that an excerpt may give; ``read`` is what was read in single messages."""
+    whether, passage = asks_whether(question), Passage("", excerpt.text)
+    answers = in_background(judge.read, answered_by(question, None), [passage])
+    reading = reader.read(question, [passage])
+    spans = _verdicts(excerpt, reading) if whether else list(_spans(excerpt, reading, read))
+    if whether:
+        verdict = judge.read(question, [passage])
+        stated = [verdict.yes, verdict.no]
+    else:
+        judged = [
+            in_background(judge.read, answered_by(question, span.short), [passage])
+            for span in spans
+        ]
+        stated = [result.result().answerable for result in judged]
+    odds = [log_odds(own) for own in stated]
+    sure = 0.0 if read.abstained else read.confidence or 0.0
+    known = normalise(read.short or "") if sure else ""
     found: list[Proposed] = []
-    whether = asks_whether(question)
-    for one in excerpts:
-        passage = Passage("", one.text)
-        answers = in_background(judge.read, answered_by(question, None), [passage])
-        reading = reader.read(question, [passage])
-        spans = _verdicts(one, reading) if whether else list(_spans(one, reading, read))
+    for number, span in enumerate(spans):
+        same = bool(known) and normalise(span.short) == known
+        signals = ExcerptSignals(
+            bias=1.0,
+            stated=odds[number],
+            others=max((*odds[:number], *odds[number + 1 :]), default=log_odds(0.0)),
+            answers=log_odds(answers.result().answerable),
+            read=log(max(span.probability, _EPSILON)),
+            answerable=log_odds(reading.answerable),
+            speaker=float(span.start is None),
+            same=float(same),
+            other=float(bool(known) and not same),
+            sure=sure if same else -sure if known else 0.0,
+        )
+        kind: AnswerKind = "value"
         if whether:
-            verdict = judge.read(question, [passage])
-            stated = [verdict.yes, verdict.no]
-        else:
-            judged = [
-                in_background(judge.read, answered_by(question, span.short), [passage])
-                for span in spans
-            ]
-            stated = [result.result().answerable for result in judged]
-        odds = [log_odds(own) for own in stated]
-        sure = 0.0 if read.abstained else read.confidence or 0.0
-        known = normalise(read.short or "") if sure else ""
-        for number, span in enumerate(spans):
-            same = bool(known) and normalise(span.short) == known
-            signals = ExcerptSignals(
-                bias=1.0,
-                stated=odds[number],
-                others=max((*odds[:number], *odds[number + 1 :]), default=log_odds(0.0)),
-                answers=log_odds(answers.result().answerable),
-                read=log(max(span.probability, _EPSILON)),
-                answerable=log_odds(reading.answerable),
-                speaker=float(span.start is None),
-                same=float(same),
-                other=float(bool(known) and not same),
-                sure=sure if same else -sure if known else 0.0,
-            )
-            kind: AnswerKind = "value"
-            if whether:
-                kind = "yes" if span.short == "yes" else "no"
-            found.append(
-                Proposed(span.short, kind, one, span.line, span.start, span.said_at, signals)
-            )
+            kind = "yes" if span.short == "yes" else "no"
+        found.append(
+            Proposed(span.short, kind, excerpt, span.line, span.start, span.said_at, signals)
+        )
     return found
 
 

@@ -433,8 +433,8 @@ def _threshold(kind: AnswerKind, text: str, unit: Unit, beside: Unit, anchor: Un
             return math.inf
     if kind not in _MANY and _are_labelled(text, max(unit, beside)):
         return _APART
-    if kind == "value":
-        return _JOINED_VALUE
+    if kind == "value":  # A row is a record of its own
+        return _APART if unit.kind == anchor.kind == "row" else _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):
         return _APART  # what stands above or below a table is not part of it
     return _JOINED_ITEM if kind in _MANY and unit.kind in ("item", "row") else _JOINED

@@ -99,6 +99,17 @@ def test_mails_that_answer_no_other_are_no_thread(tmp_path: Path) -> None:
         assert excerpts_read(engine, "Who has the key of shed 2?") == []
 
 
+def test_a_mail_in_no_thread_leaves_a_conversation_to_be_read(tmp_path: Path) -> None:
+    mails = [_mail(0, "Ann", "The key of the shed is with the key of the boat.", subject="")]
+    with _stored(tmp_path, mails) as engine:
+        engine.remember(
+            {"id": f"m{number}", "session": "chat", "speaker": name, "text": text}
+            for number, (name, text) in enumerate([("Bo", "Got the key?"), ("Cy", "It's with Di")])
+        )
+        [found] = excerpts_read(engine, "Who has the key of the shed?")
+    assert [line.speaker for line in found.lines] == ["Bo", "Cy"]
+
+
 def test_a_heading_in_a_mail_is_no_thread_of_its_own(tmp_path: Path) -> None:
     page = "<h1>Food</h1><p>I bring the bread.</p>"
     mails = [
