@@ -48,8 +48,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    names = ("train", "conversations", "general")
-    found = mixture(*(lines(options.prepared / f"{one}.jsonl") for one in names), options.seed)
+    about, conversations, general = (
+        lines(options.prepared / f"{one}.jsonl") for one in ("train", "conversations", "general")
+    )
+    found = mixture(about, conversations, general, options.seed)
     write_lines(options.out / "train.jsonl", found.each)
     write_lines(options.out / "general.jsonl", found.drawn)
     print(len(found.each), "and", len(found.drawn), "examples")
@@ -63,7 +65,7 @@ def mixture(
 
     Args:
         about: those of ``prepare_reader`` about documents, in which answered ones are repeated.
-        conversations: its excerpts, with others.
+        conversations: its excerpts.
         general: its examples of other sets.
         seed: of what is drawn.
     """
@@ -83,7 +85,7 @@ def mixture(
         *(one for one in plain if chance.random() < _share(one)),
         *chance.sample(quoted, len(quoted) // 3),
         *_drawn(list(unanswering(first)), _TEMPTING, chance),
-        *(one for one in conversations if one["set"] == "conversations"),
+        *conversations,
     ]
     drawn = [
         *(_DOCUMENTS_TIMES * [one for one in documents if chance.random() < _share(one)]),

@@ -13,12 +13,11 @@ with the share of each and why, are in ``benchmarks/reader_data``, what is held 
 
 general.jsonl: examples of all sets but those about documents. train.jsonl: those about documents,
 the answered ones several times, with examples that differ in little from others and a part of the
-rest. conversations.jsonl: excerpts of conversations, with about as many of train.jsonl, to learn
-from last (``memnet train reader --start spans --passes 2 --learning-rate 1e-4``). dev.jsonl: 300
-about passages, and all about four collections of documents. held_out.jsonl, for confidence: about
-one in twelve questions and four other collections; "answers" are then the phrases of a right
-answer whatever its kind, none where there is no answer. documents.jsonl, single.jsonl: for
-``benchmarks.prepare_multihop``.
+rest. conversations.jsonl: excerpts of conversations, for ``benchmarks.prepare_everyday``.
+dev.jsonl: 300 about passages, and all about four collections of documents. held_out.jsonl, for
+confidence: about one in twelve questions and four other collections; "answers" are then the phrases
+of a right answer whatever its kind, none where there is no answer. documents.jsonl, single.jsonl:
+for ``benchmarks.prepare_multihop``.
 
 With ``--pack`` these four are written into one tar file as well, each as ``.jsonl.gz``, which
 ``memnet train`` reads: for a machine that has a GPU and not the data.
@@ -27,7 +26,7 @@ With ``--pack`` these four are written into one tar file as well, each as ``.jso
 import argparse
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.reader_data.contrast import alone, other_subjects, unanswering, written
@@ -42,8 +41,6 @@ from benchmarks.reader_data.polar import polar_examples
 
 _GENERAL, _BESIDE_DOCUMENTS = 50_000, 25_000
 """Examples of sets that are not about documents: learned first, and again with these."""
-_BESIDE_CONVERSATIONS, _MOST_KEPT = 2_800, 1_000
-"""Examples of these that are learned again with conversations, and characters of such a one."""
 _POLAR_SETS = frozenset(
     {"documents", "fairytaleqa", "nq_oracle", "sleepqa", "squad", "squad_train_parts",
      "squadshifts_wiki", "timeqa"}
@@ -117,10 +114,7 @@ def prepare(
             *(_WRITTEN_TIMES * written()),
             *_drawn(general, _BESIDE_DOCUMENTS, chance),
         ],
-        "conversations": [
-            *conversation_examples("train"),
-            *_drawn(list(_kept([*about, *general])), _BESIDE_CONVERSATIONS, chance),
-        ],
+        "conversations": list(conversation_examples("train")),
         "dev": parts["dev"],
         "held_out": list(map(_judged, parts["held_out"])),
     }
@@ -128,18 +122,6 @@ def prepare(
 
 def _drawn(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
     return chance.sample(examples, min(number, len(examples)))
-
-
-def _kept(examples: Sequence[Example]) -> Iterator[Example]:
-    """Each short example once, with one short distractor, so that the reader does not forget it."""
-    seen = set[tuple[str, str]]()
-    for one in examples:
-        own = one["question"], one["passages"][0]["text"]
-        if own in seen or sum(len(each["text"]) for each in one["passages"]) > _MOST_KEPT:
-            continue
-        seen.add(own)
-        others = [each for each in one.get("others", ()) if len(each["text"]) < _MOST_KEPT / 2]
-        yield {**one, "others": others[:1]}
 
 
 def _judged(example: Example) -> Example:

@@ -171,8 +171,8 @@ def test_everyday_files_teach_too(out: Path) -> None:
 
 
 def test_excerpts_of_conversations_hold_what_answers(out: Path) -> None:
-    found = _read(out / "one" / "conversations.jsonl")
-    own = [one for one in found if one["set"] == "conversations"]
+    own = _read(out / "one" / "conversations.jsonl")
+    assert {one["set"] for one in own} == {"conversations"}
     assert [one["answers"] for one in own] == [[], ["Bo"], ["no"]]
     for one in own:
         [passage] = one["passages"]
@@ -181,14 +181,14 @@ def test_excerpts_of_conversations_hold_what_answers(out: Path) -> None:
             == "Ann: Who brings the ladder?\nBo: I can\nAnn: The gate is open from 7"
         )
     assert own[1]["quotes"] == ["Who brings the ladder?", "I can"]
-    others = [(one["question"], one["passages"][0]["text"]) for one in found if one not in own]
-    assert len(set(others)) == len(others)
 
 
 def test_everyday_examples_are_mixed_once_and_without_what_is_held_out(out: Path) -> None:
-    files = [_read(out / "one" / f"{name}.jsonl") for name in ("train", "conversations", "general")]
-    mixed = mixture(*files, seed=0)
-    assert mixed == mixture(*files, seed=0)
+    about, chats, general = (
+        _read(out / "one" / f"{name}.jsonl") for name in ("train", "conversations", "general")
+    )
+    mixed = mixture(about, chats, general, 0)
+    assert mixed == mixture(about, chats, general, 0)
     asked = [one for one in mixed.drawn if one["question"] == "Where is the saw?"]
     assert len([one for one in asked if one["answers"]]) == 1
     parts = [one["part"] for one in mixed.drawn if "part" in one]
@@ -206,7 +206,7 @@ def test_each_pass_has_the_plain_collections_and_the_conversations() -> None:
         }  # fmt: skip
 
     prepared = [example("saw", name) for name in ("a01", "u01", "v02", "valkey", "w03", "y05")]
-    chats = [{**example("rope", "chat"), "set": one} for one in ("conversations", "squad")]
+    chats = [{**example("rope", "chat"), "set": "conversations"}]
     mixed = mixture([*prepared, *prepared], chats, [], 0)
     assert {one["set"] for one in mixed.each} == {"everyday"}
     asked = [one["question"] for one in mixed.each if one["answers"] and len(one["passages"]) == 1]

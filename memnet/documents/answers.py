@@ -298,9 +298,9 @@ class TextAnswers:
             linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
             read = max(read, linked, key=_PROBABILITY)
         if question.has_messages or any(is_mail(one.slot) for one in passages):
-            network, judge = self._reader.load_excerpts(), self._judge()
-            if network is not None and judge is not None:
-                within = read_excerpts(question, passages, network, judge, read)
+            reader, judge = self._reader.load().reader, self._judge()
+            if reader is not None and judge is not None:
+                within = read_excerpts(question, passages, reader, judge, read)
                 read = read if within is read else self._judged(within)
         by_cell, read = masked(by_cell, read)
         by_cell = by_cell._replace(relevance=read.relevance)

@@ -27,7 +27,6 @@ from memnet.runtime.device import CPU
 SPANS = "spans"  # Name of the shipped reader of short answers
 # What reads a quotation for yes or no, and for whether it gives an answer
 VERDICTS = NetworkKind("verdicts", HEADS)
-EXCERPTS = "excerpts"  # Name of the shipped reader of conversations
 SENTENCES = "sentences"  # Name of the reader without weights, which answers with whole sentences
 
 
@@ -125,10 +124,6 @@ class LazyReader:
     def load_verdicts(self) -> Reader | None:
         """What reads a quotation for yes or no, or an answer; as ``_beside``."""
         return self._beside(VERDICTS.name, VERDICTS)
-
-    def load_excerpts(self) -> Reader | None:
-        """What reads excerpts of conversations; as ``_beside``."""
-        return self._beside(EXCERPTS)
 
     def load_programs(self) -> ProgramReader | None:
         """What says which program over a table is meant; None where it is left out.

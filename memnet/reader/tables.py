@@ -70,7 +70,6 @@ _WHAT_TO_DO = re.compile(
 )
 _BY_RULES = 0.8  # Of the confidence of what the words say, where no program gives it
 _LEAST = 0.25  # Probability of a program that is given
-_LEAST_LACKING = 0.65  # The same where the words say that the table lacks it
 _MOST_SLOTS = 10_000  # Of a source from whose rows something is computed
 _MAX_CELL = 150  # Characters of a cell that is an answer
 _MAX_SHOWN = 600  # Characters of what was computed with the rows that are quoted for it
@@ -190,7 +189,6 @@ def _likeliest(some: Sequence[Proposed], by_rules: Prediction) -> Prediction:
     """The likeliest of what programs give and what the words say."""
     own = _plain_of(by_rules)
     best, most = by_rules, max(_LEAST, (by_rules.confidence or 0.0) * _BY_RULES if own else 0.0)
-    most = _LEAST_LACKING if by_rules.abstained else most
     for program, share, signals in some:
         probability = probability_of_program(signals)
         if probability > most or (signals.same and best is by_rules):
