@@ -2,8 +2,8 @@
 
     python -m benchmarks.prepare_reader --data DIR --out PREPARED
     python -m benchmarks.prepare_everyday PREPARED --out OUT
-    python -m benchmarks.train_reader OUT --set everyday --seconds 4000 --general 20000 \
-        --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --bfloat16 --out READER
+    python -m benchmarks.train_reader OUT --seconds 4000 --general 20000 --rate 1e-4 \
+        --batch-tokens 4096 --device cpu --workers 1 --bfloat16 --out READER
 
 train.jsonl has those that are in each pass: of the collections that are written as people ask the
 answered questions with the windows that are found, a share of those without an answer, a third of
@@ -17,26 +17,26 @@ import argparse
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.reader_data.contrast import alone, unanswering, written
-from benchmarks.reader_data.files import Example, lines, write_lines
+from benchmarks.reader_data.files import Example, drawn_of, lines, write_lines
 
 _ONE, _TOGETHER = 0.3, 0.5  # Shares of windows without an answer, read by themselves or together
-_SET = "everyday"
 _PLAIN = frozenset("uvwxy")  # What names of collections that are written as people ask begin with
 _TEMPTING = 1_200
 _DOCUMENTS_TIMES = 2
 _OLDER, _CONTRASTS, _BESIDE, _PASSAGES = 8_000, 6_000, 6_000, 20_000  # That others are drawn from
-_MADE_ANEW = ("everyday-alone", "unanswering", "written")  # Here, and with other shares
+# Left out: made here of the plain collections alone, or drawn apart.
+_MADE_ANEW = ("everyday-alone", "unanswering", "written")
 
 
 class Mixture(NamedTuple):
     """What a reader learns from."""
 
-    each: list[Example]  # In each pass, of the set "everyday"
+    each: list[Example]  # In each pass
     drawn: list[Example]  # A part of them in each pass
 
 
@@ -73,7 +73,7 @@ def mixture(
     sets: defaultdict[str, list[Example]] = defaultdict(list)
     for one in _once(about):
         sets[one["set"]].append(one)
-    everyday = sets.pop(_SET, [])
+    everyday = sets.pop("everyday", [])
     plain = [one for one in everyday if one["collection"][:1] in _PLAIN]
     older = [one for one in everyday if one["collection"][:1] not in _PLAIN]
     documents = sets.pop("documents", [])
@@ -84,19 +84,19 @@ def mixture(
     each = [
         *(one for one in plain if chance.random() < _share(one)),
         *chance.sample(quoted, len(quoted) // 3),
-        *_drawn(list(unanswering(first)), _TEMPTING, chance),
+        *drawn_of(list(unanswering(first)), _TEMPTING, chance),
         *conversations,
     ]
     drawn = [
         *(_DOCUMENTS_TIMES * [one for one in documents if chance.random() < _share(one)]),
-        *_drawn([one for one in older if chance.random() < _share(one)], _OLDER, chance),
-        *_drawn(written(), _CONTRASTS, chance),
-        *_drawn([one for some in sets.values() for one in some], _BESIDE, chance),
-        *_drawn(list(general), _PASSAGES, chance),
+        *drawn_of([one for one in older if chance.random() < _share(one)], _OLDER, chance),
+        *drawn_of(written(), _CONTRASTS, chance),
+        *drawn_of([one for some in sets.values() for one in some], _BESIDE, chance),
+        *drawn_of(list(general), _PASSAGES, chance),
     ]
     for some in (each, drawn):
         chance.shuffle(some)
-    return Mixture([{**one, "set": _SET} for one in each], drawn)
+    return Mixture(each, drawn)
 
 
 def _once(examples: Iterable[Example]) -> Iterator[Example]:
@@ -107,10 +107,6 @@ def _once(examples: Iterable[Example]) -> Iterator[Example]:
         if key not in seen:
             seen.add(key)
             yield one
-
-
-def _drawn(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
-    return chance.sample(examples, min(number, len(examples)))
 
 
 def _share(one: Example) -> float:

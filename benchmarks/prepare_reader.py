@@ -19,21 +19,21 @@ confidence: about one in twelve questions and four other collections; "answers" 
 of a right answer whatever its kind, none where there is no answer. documents.jsonl, single.jsonl:
 for ``benchmarks.prepare_multihop``.
 
-With ``--pack`` these four are written into one tar file as well, each as ``.jsonl.gz``, which
-``memnet train`` reads: for a machine that has a GPU and not the data.
+With ``--pack`` general, train, conversations, dev and held_out are written into one tar file as
+well, each as ``.jsonl.gz``, which ``memnet train`` reads: for a machine that has a GPU and not the
+data.
 """
 
 import argparse
 import random
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.reader_data.contrast import alone, other_subjects, unanswering, written
 from benchmarks.reader_data.controller import single_passage_questions
 from benchmarks.reader_data.conversations import conversation_examples
 from benchmarks.reader_data.documents import TIMES, document_examples
-from benchmarks.reader_data.files import Example, write_lines, write_pack
+from benchmarks.reader_data.files import Example, drawn_of, write_lines, write_pack
 from benchmarks.reader_data.held_out import Part, without_held_out
 from benchmarks.reader_data.multi_hop import multi_hop_examples
 from benchmarks.reader_data.passages import passage_examples
@@ -90,7 +90,7 @@ def prepare(
     for part, example in passage_examples(data, seed):
         parts[part].append(example)
     unused = parts["dev"]
-    parts["dev"] = _drawn(unused, _DEV_PASSAGES, chance)
+    parts["dev"] = drawn_of(unused, _DEV_PASSAGES, chance)
     about: list[Example] = []
     for part, example in document_examples(data, documents, stores):
         if part == "train":
@@ -102,26 +102,22 @@ def prepare(
     general = list(without_held_out(parts["train"], kept))
     asked_of = [one for one in (*general, *about) if one["set"] in _POLAR_SETS]
     passages = [passage for one in asked_of for passage in one["passages"]]
-    polar = _drawn(list(polar_examples(passages, seed)), _POLAR, chance)
+    polar = drawn_of(list(polar_examples(passages, seed)), _POLAR, chance)
     general += without_held_out(polar, kept)
     asked = list({one["question"]: one for one in reversed(about)}.values())  # Answered ones
     contrasts = [*unanswering(asked), *alone([*asked, *polar]), *other_subjects(polar, seed)]
     return {
-        "general": _drawn(general, _GENERAL, chance),
+        "general": drawn_of(general, _GENERAL, chance),
         "train": [
             *about,
             *without_held_out(contrasts, kept),
             *(_WRITTEN_TIMES * written()),
-            *_drawn(general, _BESIDE_DOCUMENTS, chance),
+            *drawn_of(general, _BESIDE_DOCUMENTS, chance),
         ],
         "conversations": list(conversation_examples("train")),
         "dev": parts["dev"],
         "held_out": list(map(_judged, parts["held_out"])),
     }
-
-
-def _drawn(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
-    return chance.sample(examples, min(number, len(examples)))
 
 
 def _judged(example: Example) -> Example:

@@ -2,14 +2,12 @@
 
     python -m benchmarks.prepare_reader --data DIR --out EXAMPLES
     python -m benchmarks.train_reader EXAMPLES --seconds 600 --out READER
-    python -m benchmarks.train_reader EVERYDAY --seconds 3000 --set everyday --general 3000 \
-        --frozen 3 --rate 1e-4 --batch-tokens 4096 --device cpu --workers 1 --out READER
 
 The examples, loss and weights are those of ``memnet train reader``; here workers make the packs of
-each pass beside the device, and the learning rate falls to zero when the time is up. EVERYDAY is
-what ``benchmarks.prepare_everyday`` writes. Saved are the moving average of the weights and, in
-``OUT/half``, the mean of it and the starting weights (Wortsman et al. 2022, section 3). On a
-processor the lower layers can stay as they are, which is half as fast again.
+each pass beside the device, and the learning rate falls to zero when the time is up. What is saved
+is the moving average of the weights. ``benchmarks.prepare_everyday`` has the command by which the
+shipped reader went on, on a processor; it is a mean of such readers and those before them
+(``benchmarks.mean_of_readers``).
 """
 
 import argparse
@@ -56,25 +54,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--rate", type=float, default=1.2e-4)
     parser.add_argument("--batch-tokens", type=int, default=24_576)
-    parser.add_argument("--frozen", type=int, default=0, help="layers that stay as they are")
-    parser.add_argument("--set", help="all examples of this set alone are in each pass")
     parser.add_argument("--general", type=int, default=45_000, help="others in each pass")
     parser.add_argument("--bfloat16", action="store_true", help="on a processor with AMX as well")
     options = parser.parse_args()
     torch.manual_seed(0)
     about, general = (list(lines(options.examples / f"{n}.jsonl")) for n in ("train", "general"))
-    if options.set:
-        general += [one for one in about if one["set"] != options.set]
-        about = [one for one in about if one["set"] == options.set]
     network = load_span_network(options.start, dropout=0.1).to(options.device)
-    started_from = {name: one.detach().clone() for name, one in network.state_dict().items()}
-    averaged = {name: one.clone() for name, one in started_from.items()}
+    averaged = {name: one.detach().clone() for name, one in network.state_dict().items()}
     encoder = network.encoder
-    for kept in (encoder.words, encoder.positions, *encoder.encoder.layers[: options.frozen]):
+    for kept in (encoder.words, encoder.positions):
         kept.requires_grad_(False)
-    if options.frozen:  # what is below a layer that stays as it is
-        encoder.segments.requires_grad_(False)
-        encoder.norm.requires_grad_(False)
     learned = [one for one in network.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=options.rate, weight_decay=0.01)
     began, step = time.monotonic(), 0
@@ -104,11 +93,8 @@ def main() -> None:
             if step % 100 == 0:
                 print(f"{time.monotonic() - began:.0f} s, step {step}: loss {loss.item():.3f}")
         pool.shutdown(cancel_futures=True)
-    mean = {name: (averaged[name] + started_from[name]) / 2 for name in averaged}
-    for folder, weights in ((options.out, averaged), (options.out / "half", mean)):
-        network.load_state_dict(weights)
-        save_weights(folder, arrays_of(network.cpu().state_dict()), {"steps": step})
-        network.to(options.device)
+    network.load_state_dict(averaged)
+    save_weights(options.out, arrays_of(network.cpu().state_dict()), {"steps": step})
 
 
 def _batches(

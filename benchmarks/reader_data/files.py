@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import random
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,11 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file of JSON lines, compressed if its name ends in ``.gz``."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
+
+
+def drawn_of(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
+    """So many of some examples by chance, or all where they are fewer."""
+    return chance.sample(examples, min(number, len(examples)))
 
 
 def write_lines(path: Path, objects: Iterable[Mapping[str, Any]]) -> None:

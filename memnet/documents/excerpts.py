@@ -113,7 +113,9 @@ def read_excerpts(
         read: what was read in single passages.
     """
     excerpt = excerpt_of(question, found)
-    every = [] if excerpt is None else proposed(question.text, excerpt, reader, judge, read)
+    if excerpt is None:
+        return read
+    every = proposed(question.text, excerpt, reader, judge, read)
     likely = [
         (probability_of(weighted(_WEIGHTS, one.signals)), one)
         for one in every
@@ -121,7 +123,7 @@ def read_excerpts(
         if one.start is None
         or not is_of_another(question, one.line.item.slot, one.line.item.slot.text)
     ]
-    if excerpt is None or not likely:
+    if not likely:
         return read
     probability, best = max(likely, key=lambda one: one[0])
     own = {line.item.slot.id for line in excerpt.lines}
@@ -161,7 +163,7 @@ def _shown(best: Proposed, probability: float) -> Prediction:
 
 
 def excerpt_of(question: Question, found: Sequence[RankedSlot]) -> Excerpt | None:
-    """The excerpt of the conversation that was attended to most; None where none was found.
+    """The excerpt of the most attended conversation of which something was said; None of none.
 
     One alone is read: two took a tenth of a second more, for 2 of 224 checks.
     """

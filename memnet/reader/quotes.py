@@ -28,13 +28,15 @@ _MAX_CHARACTERS = {"list": 600}
 _MAX_OTHERWISE = 300
 _MAX_SEQUENCE = 700  # Characters of a list or procedure that is shown from the first to the last
 _JOINED = -4.0  # Logit from which a unit is quoted with the one beside it
-# Logit from which the unit beside a value is quoted with it; a value is looked for in its
-# sentence.
+# Logit from which the unit beside a value is quoted with it, but for rows; a value is looked for in
+# its sentence.
 _JOINED_VALUE = -2.0
 # Logit from which an item is quoted with the one beside it: a list is asked for as a whole.
 _JOINED_ITEM = -9.0
 _MAX_ITEM = 110  # Characters of the items of a list, in the mean, that is shown as a whole
-_APART = 0.0  # Logit from which a unit is quoted as a further piece, in a list or steps
+# Logit from which a unit is quoted as a further piece, in a list or steps, or that begins something
+# else, as a row or a labelled line does.
+_APART = 0.0
 # Share of the most attention to a unit from which the next one is shown as well.
 _CLOSE = 0.5
 _CLOSE_IN_LIST = 0.3  # Its parts may stand in several passages
@@ -425,7 +427,8 @@ def _threshold(kind: AnswerKind, text: str, unit: Unit, beside: Unit, anchor: Un
     """The logit from which a unit is shown with the one ``beside`` it.
 
     What stands above a heading is of another section, and so is a list above a paragraph. A line
-    such as "Policy number: 7" begins something else, but for a list.
+    such as "Policy number: 7" begins something else, but for a list, and so does a row beside a
+    value.
     """
     if unit < beside:
         apart = unit.kind == "item" != beside.kind and "\n\n" in text[unit.end : beside.start]
@@ -433,7 +436,7 @@ def _threshold(kind: AnswerKind, text: str, unit: Unit, beside: Unit, anchor: Un
             return math.inf
     if kind not in _MANY and _are_labelled(text, max(unit, beside)):
         return _APART
-    if kind == "value":  # A row is a record of its own
+    if kind == "value":
         return _APART if unit.kind == anchor.kind == "row" else _JOINED_VALUE
     if (unit.kind == "row") != (anchor.kind == "row"):
         return _APART  # what stands above or below a table is not part of it

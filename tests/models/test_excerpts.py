@@ -108,7 +108,7 @@ def test_a_long_conversation_is_read_in_part(tmp_path: Path) -> None:
     assert len(found.text) < 1_000
 
 
-def test_documents_have_noexcerpts_read(tmp_path: Path) -> None:
+def test_documents_have_no_excerpts_read(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(Document(id="a", title="Camp", text="The gate is open from seven."))
         assert excerpts_read(engine, "When is the gate open?") == []

@@ -26,11 +26,7 @@ def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("question", "value"),
     [
-        pytest.param(
-            "What is the duty of Piet Rowe?",
-            "Engineer",
-            marks=pytest.mark.xfail(reason="confidence 0.45"),
-        ),
+        ("What is the duty of Piet Rowe?", "Engineer"),
         ("Which cabin does Nadia Sorrel have?", "Port 4"),
         ("What is Olga's duty?", "Cook"),  # the only Olga
         ("What is the home of Nadia Sorel?", "Marsh End"),  # one letter is missing

@@ -113,11 +113,7 @@ def test_what_is_to_be_done_is_found_among_other_documents(
     ("question", "short"),
     [
         ("Where does the firewood come from?", "Ulm"),
-        pytest.param(
-            "Has the stove been cleaned?",
-            None,
-            marks=pytest.mark.xfail(reason='"no" by another task that is open'),
-        ),
+        ("Has the stove been cleaned?", None),
     ],
 )
 def test_other_questions_are_read_as_usual(hut: Engine, question: str, short: str | None) -> None:

@@ -311,15 +311,18 @@ def test_the_title_of_a_table_is_read_once() -> None:
 
 
 class _Attending:
-    """Attends to one passage alone."""
+    """Attends to one passage alone, by so many logits more than to none."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, logit: float = 30.0) -> None:
         self._text = text
+        self._logit = logit
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         units = [
             ReadUnit(
-                place, Unit(0, len(one.text), "sentence"), 60.0 * (self._text == one.text) - 30
+                place,
+                Unit(0, len(one.text), "sentence"),
+                self._logit if self._text == one.text else -30.0,
             )
             for place, one in enumerate(passages)
         ]
@@ -352,7 +355,7 @@ def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
         load_programs(tmp_path / "own", shipped_token_table().width)
 
 
-def _read(question: str, text: str) -> Prediction:
+def _read(question: str, text: str, programs: ProgramReader | None = None) -> Prediction:
     words, passages = query_terms(question), ranked({"Kennels": text})
     lazy = LazyReader(SPANS)
     return read_cells(
@@ -361,7 +364,7 @@ def _read(question: str, text: str) -> Prediction:
         passages,
         lambda *_: [one.slot for one in passages],
         judge=lazy.load_verdicts(),
-        programs=lazy.load_programs,
+        programs=lazy.load_programs if programs is None else lambda: programs,
     )
 
 
@@ -382,3 +385,17 @@ def test_what_words_alone_do_not_say_is_answered_by_a_program(question: str, sho
 
 def test_a_question_for_yes_or_no_has_no_program() -> None:
     assert not _read("Is Rex walked by Bruno?", _KENNELS).candidates
+
+
+def test_a_program_needs_no_more_where_the_words_say_that_its_cell_is_empty() -> None:
+    question = "What is the weight of Rex?"
+    likely, _ = _model().likeliest(asked_of(question, {}), [_table(_KENNELS)], 8)
+    text = next(one.passage.text for one, _ in likely if one.operation != "empty")
+    attending = (
+        ProgramReader(_model(), _Attending(text, logit)) for logit in np.arange(-10.0, 20.0)
+    )
+    read = [_read(question, _KENNELS, reader) for reader in attending]
+    assert read[0].abstained
+    given = [one.confidence for one in read if one.confidence is not None]
+    assert min(given) < 0.4
+    assert len(given) < len(read)

@@ -128,6 +128,21 @@ def test_a_row_that_is_cut_is_shown_with_its_name() -> None:
     assert len(cells.text) <= 300
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Wool | bag | 5.40\nSeed | 2 kg | 3.30\nNet | 1 m | 2.25", ["Seed | 2 kg | 3.30"]),
+        ("Wool is sold. Seed costs 3.30. Ask Bo.", ["Wool is sold. Seed costs 3.30. Ask Bo."]),
+    ],
+)
+def test_a_value_in_a_row_is_shown_without_the_rows_beside_it(text: str, shown: list[str]) -> None:
+    [item] = ranked({"Hut": text})
+    attended = [ReadUnit(0, unit, -1.0) for unit in units(text)]
+    start = text.index("3.30")
+    found = quote_around(item, start, start + 4, attended)
+    assert [one.text for one in found] == shown
+
+
 def test_a_span_is_shown_in_its_unit() -> None:
     [item] = ranked({"Lamp": LIST})
     start = LIST.index("seal oil")
