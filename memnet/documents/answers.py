@@ -15,6 +15,7 @@ from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.mails import answer_to_quoted, is_mail
 from memnet.documents.messages import (
     as_stored,
+    begins_with_speaker,
     day_sent,
     introduced_messages,
     is_of_another,
@@ -282,8 +283,10 @@ class TextAnswers:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
             reader, judge = self._reader.load().reader, self._judge()
             programs = self._reader.load_programs
+            # "Bea: 24 May" is no form that gives a Bea.
+            written = [one for one in first if not begins_with_speaker(question, one.slot)]
             by_cell = read_cells(
-                text, terms, first, self._store.passages_of, reader, judge, programs
+                text, terms, written, self._store.passages_of, reader, judge, programs
             )
         if by_cell.candidates:
             by_cell = self._judged(by_cell)

@@ -97,6 +97,12 @@ def speaker_of(question: Question, slot: Slot) -> str | None:
     return None
 
 
+def begins_with_speaker(question: Question, slot: Slot) -> bool:
+    """Whether a slot is a message that begins with who says it, as in exports of chats."""
+    keys, name = _keys_of(question, slot), slot.text.partition(": ")[0]
+    return MESSAGE in keys and SPEAKER + normalise(name) in keys
+
+
 def _keys_of(question: Question, slot: Slot) -> frozenset[str]:
     """The symbols of what a slot is about."""
     symbols = question.fetched.symbols([slot.id])

@@ -108,6 +108,20 @@ def test_a_long_conversation_is_read_in_part(tmp_path: Path) -> None:
     assert len(found.text) < 1_000
 
 
+def test_who_says_a_day_is_not_the_label_of_a_form(tmp_path: Path) -> None:
+    said = [
+        "Nadia: which weekend for the canoes?",
+        "Lotte: not the 17th",
+        "Imre: ok then 24-25 May",
+    ]
+    lines = (f"0{number + 1}/05/2025, 10:00 - {one}" for number, one in enumerate(said))
+    chat = tmp_path / "WhatsApp Chat with Canoes.txt"
+    chat.write_text("\n".join(lines), encoding="utf-8")
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(chat)
+        assert engine.ask("When is Imre's birthday?").short is None
+
+
 def test_documents_have_no_excerpts_read(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(Document(id="a", title="Camp", text="The gate is open from seven."))
