@@ -61,8 +61,7 @@ def main() -> None:
     about, general = (list(lines(options.examples / f"{n}.jsonl")) for n in ("train", "general"))
     network = load_span_network(options.start, dropout=0.1).to(options.device)
     averaged = {name: one.detach().clone() for name, one in network.state_dict().items()}
-    encoder = network.encoder
-    for kept in (encoder.words, encoder.positions):
+    for kept in (network.encoder.words, network.encoder.positions):
         kept.requires_grad_(False)
     learned = [one for one in network.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=options.rate, weight_decay=0.01)

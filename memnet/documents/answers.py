@@ -15,13 +15,13 @@ from memnet.documents.hops import HopRead, Retrieval, answer_parts
 from memnet.documents.mails import answer_to_quoted, is_mail
 from memnet.documents.messages import (
     as_stored,
-    begins_with_speaker,
     day_sent,
     introduced_messages,
     is_of_another,
     later_messages,
     with_introductions,
     without_asides,
+    without_messages,
 )
 from memnet.documents.question import FullVectors, Question
 from memnet.documents.requests import in_full, list_all, requested
@@ -278,15 +278,15 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided, text = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
+        reader, judge = self._reader.load().reader, self._judge()
         by_cell = Prediction()
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-            reader, judge = self._reader.load().reader, self._judge()
             programs = self._reader.load_programs
-            # "Bea: 24 May" is no form that gives a Bea.
-            written = [one for one in first if not begins_with_speaker(question, one.slot)]
+            # In a chat "Bea: 24 May" says who writes: it is not a label with its value.
+            without = without_messages(question, first)
             by_cell = read_cells(
-                text, terms, written, self._store.passages_of, reader, judge, programs
+                text, terms, without, self._store.passages_of, reader, judge, programs
             )
         if by_cell.candidates:
             by_cell = self._judged(by_cell)
@@ -300,11 +300,10 @@ class TextAnswers:
             linked = self._linked(text, [*first, *rest])
             linked = linked._replace(relevance=read.relevance, resolved=read.resolved)
             read = max(read, linked, key=_PROBABILITY)
-        if question.has_messages or any(is_mail(one.slot) for one in passages):
-            reader, judge = self._reader.load().reader, self._judge()
-            if reader is not None and judge is not None:
-                within = read_excerpts(question, passages, reader, judge, read)
-                read = read if within is read else self._judged(within)
+        conversing = question.has_messages or any(is_mail(one.slot) for one in passages)
+        if conversing and reader is not None and judge is not None:
+            within = read_excerpts(question, passages, reader, judge, read)
+            read = read if within is read else self._judged(within)
         by_cell, read = masked(by_cell, read)
         by_cell = by_cell._replace(relevance=read.relevance)
         if reference is not None and any(map(whole_row(reference.row).overlaps, read.quotes)):

@@ -78,7 +78,6 @@ class Proposed(NamedTuple):
 
     short: str
     kind: AnswerKind
-    excerpt: Excerpt
     line: Line
     start: int | None  # Where it stands in the text of its message, if it does
     said_at: int  # Where in that text stands what gives it
@@ -130,12 +129,12 @@ def read_excerpts(
     judged = any(one.signals.same for one in every) and read.quotes[0].item.slot.id in own
     if best.signals.same or (not judged and read.probability > probability):
         return read
-    return _shown(best, probability)._replace(relevance=read.relevance)
+    return _shown(best, excerpt, probability)._replace(relevance=read.relevance)
 
 
-def _shown(best: Proposed, probability: float) -> Prediction:
+def _shown(best: Proposed, excerpt: Excerpt, probability: float) -> Prediction:
     """An answer with the message that gives it, after the one that it is said to."""
-    lines, own = best.excerpt.lines, best.line
+    lines, own = excerpt.lines, best.line
     slot, number = own.item.slot, lines.index(own)
     quoted = [own]
     if own.says_who and len(slot.text) < _LONGEST_ALONE:
@@ -149,8 +148,7 @@ def _shown(best: Proposed, probability: float) -> Prediction:
         )
     candidate = Candidate(text=best.short, score=probability)
     if best.start is not None:
-        end = best.start + len(best.short)
-        candidate = slot_candidate(slot, best.start, end, probability)
+        candidate = slot_candidate(slot, best.start, best.start + len(best.short), probability)
     return Prediction(
         (candidate,),
         (own.item, *(one.item for one in quoted if one is not own)),
@@ -292,9 +290,7 @@ def proposed(
         kind: AnswerKind = "value"
         if whether:
             kind = "yes" if span.short == "yes" else "no"
-        found.append(
-            Proposed(span.short, kind, excerpt, span.line, span.start, span.said_at, signals)
-        )
+        found.append(Proposed(span.short, kind, span.line, span.start, span.said_at, signals))
     return found
 
 

@@ -97,10 +97,17 @@ def speaker_of(question: Question, slot: Slot) -> str | None:
     return None
 
 
-def begins_with_speaker(question: Question, slot: Slot) -> bool:
-    """Whether a slot is a message that begins with who says it, as in exports of chats."""
-    keys, name = _keys_of(question, slot), slot.text.partition(": ")[0]
-    return MESSAGE in keys and SPEAKER + normalise(name) in keys
+def without_messages(question: Question, ranked: Sequence[RankedSlot]) -> Sequence[RankedSlot]:
+    """Slots without the messages that begin with who says them, as in exports of chats."""
+    if not question.has_messages:
+        return ranked
+    question.fetched.symbols([item.slot.id for item in ranked])  # All in one query, for _keys_of
+
+    def is_labelled(slot: Slot) -> bool:
+        keys, name = _keys_of(question, slot), slot.text.partition(": ")[0]
+        return MESSAGE in keys and SPEAKER + normalise(name) in keys
+
+    return [item for item in ranked if not is_labelled(item.slot)]
 
 
 def _keys_of(question: Question, slot: Slot) -> frozenset[str]:

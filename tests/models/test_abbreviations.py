@@ -81,7 +81,4 @@ def test_each_memory_has_its_own_abbreviations(tmp_path: Path) -> None:
                       namespace="a")  # fmt: skip
         engine.ingest(Document(id="b", title="", text="The BRT leaves at nine."), namespace="b")
         assert engine.ask("What does BRT stand for?", namespace="a").short == "Bell Ringing Team"
-        other = engine.ask("What does BRT stand for?", namespace="b")
-        assert "Bell" not in other.model_dump_json()
-        if other.short is not None:
-            pytest.xfail(f"{other.short!r} is given for what BRT stands for")
+        assert engine.ask("What does BRT stand for?", namespace="b").short is None

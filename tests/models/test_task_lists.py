@@ -111,10 +111,7 @@ def test_what_is_to_be_done_is_found_among_other_documents(
 
 @pytest.mark.parametrize(
     ("question", "short"),
-    [
-        ("Where does the firewood come from?", "Ulm"),
-        ("Has the stove been cleaned?", None),
-    ],
+    [("Where does the firewood come from?", "Ulm"), ("Has the stove been cleaned?", None)],
 )
 def test_other_questions_are_read_as_usual(hut: Engine, question: str, short: str | None) -> None:
     assert hut.ask(question).short == short
