@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
@@ -31,6 +31,8 @@ _YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d(?![\w.,]\d|\w)")
 _IN_YEAR = re.compile(
     rf",? (?:back )?(?:in|during|as of)(?: the year)? {_YEAR.pattern}", re.IGNORECASE
 )
+_PRESENT = {"was": "is", "were": "are", "did": "does"}
+_PAST = re.compile(rf"\b(?:{'|'.join(_PRESENT)})\b", re.IGNORECASE)
 _MONTH = re.compile(rf"\b{MONTH}\.? (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
 _NUMBER = re.compile(
     r"\b(?:v|version|rev|revision|edition|issue)[ .:-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})\b",
@@ -150,7 +152,8 @@ def weigh_versions(
     question is about is that of the time or number that it names, or else the newest; the others
     are attended to less. Each has its day and number in its title, by which a reader tells them
     apart. The reader compares what it reads together, and may take either of two copies. A year by
-    which a version was chosen is not looked for in what it says, where none of the passages has it.
+    which a version was chosen is not looked for in what it says, unless a passage has it that is
+    not of another version, as "These rules replace those of 2021" may be.
 
     Returns:
         The passages of a version that holds, and of none; the others; of the first those of which
@@ -160,7 +163,7 @@ def weigh_versions(
     holding = dict(enumerate(passages))
     others: list[RankedSlot] = []
     undecided: list[list[RankedSlot]] = []
-    asked, last = question.text, _asked_day(question)
+    last, by_year = _asked_day(question), False
     heads = {
         one: question.store.sources.head(*one, _HEAD)
         for one in {_source(item) for item in passages}
@@ -185,7 +188,7 @@ def weigh_versions(
         if chosen is None:
             undecided.append([holding[index] for index in group])
         elif last is not None and chosen.day is not None and chosen.day <= last:
-            asked = _without_year(question.text, passages)
+            by_year = True
     if last is None and not ASKS_EARLIER.search(question.text):
         old = {one for one, head in heads.items() if _is_outdated(head)}
         old |= _replaced(list(holding.values()), heads)
@@ -193,15 +196,25 @@ def weigh_versions(
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
+    asked = _without_year(question.text, holding.values()) if by_year else question.text
     return list(holding.values()), others, undecided, asked
 
 
-def _without_year(question: str, passages: Sequence[RankedSlot]) -> str:
-    """A question without the one year that it names, unless one of the passages has it."""
+def _without_year(question: str, passages: Iterable[RankedSlot]) -> str:
+    """A question without the one year that it names, unless one of the passages has it.
+
+    It is then asked of what held in that year, in the present, as a document says it.
+    """
     years, year = _YEAR.findall(question), _IN_YEAR.search(question)
     if year is None or len(years) > 1 or any(years[0] in item.slot.text for item in passages):
         return question
-    return question[: year.start()] + question[year.end() :]
+    rest = question[: year.start()] + question[year.end() :]
+    return _PAST.sub(_in_present, rest, count=1)
+
+
+def _in_present(found: re.Match[str]) -> str:
+    word = _PRESENT[found[0].casefold()]
+    return word.capitalize() if found[0][0].isupper() else word
 
 
 def _source(item: RankedSlot) -> _Source:
@@ -362,7 +375,8 @@ def by_later(
     for item in found[:_MOST_LATER]:
         new = look_at([item])
         other = new.short is not None and (new.kind, new.short) != (read.kind, read.short)
-        other = other and any(one.slot.id == new.quotes[0].item.slot.id for one in later)
+        own = {one.item.slot.id for one in new.quotes[:1]}  # A comparison quotes nothing
+        other = other and any(one.slot.id in own for one in later)
         same = other and _is_of_same(question, read, new)
         if same and _says_change(new):
             return _in_place(read, new)
