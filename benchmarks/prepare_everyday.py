@@ -2,15 +2,15 @@
 
     python -m benchmarks.prepare_reader --data DIR --out PREPARED
     python -m benchmarks.prepare_everyday PREPARED --out OUT
-    python -m benchmarks.train_reader OUT --seconds 4000 --general 20000 --rate 1e-4 \
+    python -m benchmarks.train_reader OUT --seconds 4300 --general 24000 --rate 1e-4 \
         --batch-tokens 4096 --device cpu --workers 1 --bfloat16 --out READER
 
-train.jsonl has those that are in each pass: of the collections that are written as people ask the
+train.jsonl has those that are in each pass: of the collections that were written last the
 answered questions with the windows that are found, a share of those without an answer, a third of
 the quotations read alone, some of what tempts to answer, and the excerpts of conversations.
 general.jsonl has those that a part of each pass is drawn from, so that nothing is forgotten:
-questions about documents, the other everyday collections, contrasts and passages. The same seed and
-examples give the same files.
+questions about documents, several times, other everyday collections, of those that are written as
+people ask all, contrasts and passages. The same seed and examples give the same files.
 """
 
 import argparse
@@ -25,11 +25,12 @@ from benchmarks.reader_data.contrast import alone, unanswering, written
 from benchmarks.reader_data.files import Example, drawn_of, lines, write_lines
 
 _ONE, _TOGETHER = 0.3, 0.5  # Shares of windows without an answer, read by themselves or together
-_PLAIN = frozenset("uvwxy")  # What names of collections that are written as people ask begin with
-_TEMPTING = 1_200
-_DOCUMENTS_TIMES = 2
-_OLDER, _CONTRASTS, _BESIDE, _PASSAGES = 8_000, 6_000, 6_000, 20_000  # That others are drawn from
-# Left out: made here of the plain collections alone, or drawn apart.
+# What names of collections begin with that are written as people ask, and of those written last
+_PLAIN, _LAST = frozenset("uvwx"), frozenset("yz")
+_TEMPTING = 400
+_DOCUMENTS_TIMES = 5
+_OLDER, _CONTRASTS, _BESIDE, _PASSAGES = 5_000, 6_000, 6_000, 16_000  # That others are drawn from
+# Left out: made here of the last collections alone, or drawn apart.
 _MADE_ANEW = ("everyday-alone", "unanswering", "written")
 
 
@@ -74,21 +75,25 @@ def mixture(
     for one in _once(about):
         sets[one["set"]].append(one)
     everyday = sets.pop("everyday", [])
-    plain = [one for one in everyday if one["collection"][:1] in _PLAIN]
-    older = [one for one in everyday if one["collection"][:1] not in _PLAIN]
+    last, plain, older = list[Example](), list[Example](), list[Example]()
+    for one in everyday:
+        named = one["collection"][:1]
+        (last if named in _LAST else plain if named in _PLAIN else older).append(one)
     documents = sets.pop("documents", [])
     for name in _MADE_ANEW:
         sets.pop(name, None)
-    first = list({one["question"]: one for one in reversed(plain)}.values())
+    first = list({one["question"]: one for one in reversed(last)}.values())
     quoted = list(alone(one for one in first if _answered(one)))
     each = [
-        *(one for one in plain if chance.random() < _share(one)),
+        *(one for one in last if chance.random() < _share(one)),
         *chance.sample(quoted, len(quoted) // 3),
         *drawn_of(list(unanswering(first)), _TEMPTING, chance),
         *conversations,
     ]
     drawn = [
-        *(_DOCUMENTS_TIMES * [one for one in documents if chance.random() < _share(one)]),
+        *(_DOCUMENTS_TIMES * [one for one in documents if _answered(one)]),
+        *(one for one in documents if not _answered(one) and chance.random() < _share(one)),
+        *(one for one in plain if chance.random() < _share(one)),
         *drawn_of([one for one in older if chance.random() < _share(one)], _OLDER, chance),
         *drawn_of(written(), _CONTRASTS, chance),
         *drawn_of([one for some in sets.values() for one in some], _BESIDE, chance),

@@ -28,6 +28,7 @@ from benchmarks.documents import is_right as holds_answer
 from benchmarks.fit_programs import is_right, plainly_asked, table_of
 from benchmarks.questions import FOLDER, unpack_everyday
 from benchmarks.reader_data.files import lines
+from benchmarks.reader_data.superlatives import made_questions
 from benchmarks.train_verdicts import batches, bfloat16_is_faster, padded, train
 from memnet import Engine
 from memnet.checkpoints import SHIPPED
@@ -107,11 +108,16 @@ def main() -> None:
 
 
 def of_tables() -> Iterator[Listed]:
-    """The questions about tables that are not for yes or no, each with programs of its table."""
+    """The questions about tables that are not for yes or no, each with programs of its table.
+
+    Those with words for more and less are made of the tables to learn from, too.
+    """
+    chance = random.Random(0)
     for one in lines(FOLDER / "tables.jsonl.gz"):
         table = table_of(one["title"], one["header"], one["rows"])
-        for asked in one["questions"]:
-            text, answers = asked["question"], asked["answers"]
+        written = [(asked["question"], asked["answers"]) for asked in one["questions"]]
+        made = made_questions(table, chance) if one.get("part") != "held_out" else []
+        for text, answers in (*written, *made):
             if not asks_whether(text) and answers not in (["yes"], ["no"]):
                 yield _listed(text, [table], partial(_is_answer, answers), one.get("part", "train"))
 

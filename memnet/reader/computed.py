@@ -120,20 +120,20 @@ _COMPOUND = 4  # Letters of a part of a compound
 # Words that ask for more (1) or less (-1) of something.
 _AMOUNTS = {"more": 1, "most": 1, "fewer": -1, "less": -1, "fewest": -1, "least": -1}
 # Words of the header of a column, its unit or its kind of values: what has more of it: what less.
-_MEASURES = [
+MEASURES = [
     tuple(frozenset(words.split()) for words in " ".join(line).split(":"))
     for _, line in word_lists("measures.txt")
 ]
 # What more or less of anything is called: "the highest price".
 _MORE = frozenset("high big large great long late".split())
 _LESS = frozenset("low small short little early".split())
-_ADJECTIVES = _MORE.union(_LESS, *(more | less for _, more, less in _MEASURES))
+_ADJECTIVES = _MORE.union(_LESS, *(more | less for _, more, less in MEASURES))
 _OTHERWISE = {"maximum": "highest", "minimum": "lowest", "further": "farer", "furthest": "farest"}
 
 
 def headers_of(word: str) -> list[str]:
     """What the header of a column says of which "how tall" is asked, or what it weighs or costs."""
-    found = (one for one in _MEASURES if word in one[1] or word in one[0])
+    found = (one for one in MEASURES if word in one[1] or word in one[0])
     return [
         name for one, *_ in found for name in sorted(one) if "day" not in one and name.isalpha()
     ]
@@ -356,7 +356,7 @@ class _Computation:
             if header in self._prices:
                 continue
             words, written = stems(header), _words(header)
-            alike = frozenset[str]().union(*(one for one, *_ in _MEASURES if one & written))
+            alike = frozenset[str]().union(*(one for one, *_ in MEASURES if one & written))
             named = {n for n, one in asked.items() if one.stem in words or one.word in alike}
             hits = {asked[n].stem for n in named} & words
             if named:
@@ -371,15 +371,15 @@ class _Computation:
         """Whether an adjective means more (1) or less (-1) of a column; 0 if it is not about it.
 
         That is by its header and, unless only that is asked for (``titled``), its units and the
-        kind of its values.
+        kind of its values: "longer" is said of "Length (km)" before "Interval (min)".
         """
-        words = _words(header)
+        words = _words(with_unit(header, "1")[0] if titled else header)
         if not titled:
             kind, unit = self._kind(header)
             words |= {kind, unit.casefold()} - {"year"}  # which is the unit of days
         found = (
             (adjective in more) - (adjective in less)
-            for headers, more, less in _MEASURES
+            for headers, more, less in MEASURES
             if words & headers
         )
         return next(filter(None, found), 0)

@@ -9,7 +9,7 @@ candidate programs, a log-linear model, and training by the answers alone.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from itertools import chain, combinations, islice
@@ -65,6 +65,7 @@ _EXTREMES: tuple[Operation, ...] = ("most", "least", "highest", "lowest")
 _NAMING: tuple[ColumnType, ...] = ("name", "text", "code", "day", "time")  # Say what rows are
 _NONE = len(_OPERATIONS)  # Number of the operation of a question that the tables don't answer
 MOST_ROWS = 300  # Of a table that programs are listed of
+_YEARS = range(1400, 2100)  # Of numbers without a unit
 _MOST_VALUES, _MOST_CONDITIONS, _MOST_SELECTIONS = 4, 14, 8
 _MOST_LISTED, _MOST_SHOWN = 12, 150  # Values of a list; characters of an answer
 _MOST_TIED = 2  # Names of rows that have the most together
@@ -91,6 +92,7 @@ _INCLUSIVE = re.compile(
     r"|\bor (?:more|less|fewer|over|under|above|below|later|earlier|before|after(?:wards)?)\b",
     re.IGNORECASE,
 )  # A limit that belongs to what is asked for
+_LONG = re.compile(r"\d{5,}")  # Number
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d[\d.,]{0,12}(?<=\d)(?![\w:/-]\d)")
 _WORD = re.compile(r"[\w'’-]+")
 # Words of questions that say which operation is meant; the vectors of all words say it, too.
@@ -346,15 +348,23 @@ class ProgramSignals(NamedTuple):
     other: float  # The same if it is another
     lacking: float  # Whether they say that the table lacks it
     computed: float  # Whether it is no cell
+    named: float  # Share of the words of its conditions that the question says, of the least said
+    headed: float  # Whether the question says or means the header
+    unsaid: float  # Share of the question's words that conditions, header and title have not
+    read: float  # Whether it is what was read in passages
+    sure: float  # Confidence in what was read, negative if that is another answer
+    codes: float  # Whether conditions, header and title have all its codes and numbers
+    ignored: float  # Whether the question names a cell of a column that none of its rows has
 
 
 # By logistic regression on the likeliest program for each question about the held-out tables and
 # about a quarter of the everyday collections of part "fit", from which no network has learned
-# (``benchmarks.fit_programs --decision``). Cross-validated, from a half on 142 of 176 are right for
-# tables alone and 104 of 123 in collections.
+# (``benchmarks.fit_programs --decision``). Cross-validated, from a half on 151 of 179 are right for
+# tables in other words than theirs, 127 of 144 in their own, and 109 of 128 in collections.
 _WEIGHTS = ProgramSignals(
-    bias=-0.982, share=0.3, rows=0.132, nothing=-0.076, same=1.356, other=-0.26, lacking=-0.215,
-    computed=-0.532,
+    bias=-2.065, share=0.239, rows=0.114, nothing=-0.089, same=1.123, other=-1.468, lacking=-0.405,
+    computed=0.175, named=0.447, headed=-0.148, unsaid=-0.561, read=0.87, sure=0.073, codes=0.836,
+    ignored=-1.13,
 )  # fmt: skip
 
 
@@ -670,6 +680,9 @@ class _Programs:
             if where and header not in fixed and not pair and distinct:
                 short = ", ".join(distinct[:_MOST_LISTED])
                 said = f"{header}: {short}{of}"
+                if table.turned and [(one.header, one.way) for one in where] == [(key, "is")]:
+                    # "Seats: 40 where Ferry is Torrin", whichever is at the side
+                    said = f"{where[0].value}: {short} where {key} is {header}"
                 whole = len(distinct) <= _MOST_LISTED and len(short) <= _MOST_SHOWN
                 if whole and (len(distinct) == 1 or len(rows) < len(self._rows)):
                     operation: Operation = "cell" if len(distinct) == 1 else "list"
@@ -705,10 +718,12 @@ class _Programs:
             ("least", "lowest", ordered[0]),
         ]
         kind = values[ordered[0]].kind
+        years = self.types[header] == "number" and with_unit(header, "1")[0] == header
+        in_time = kind != "number" or (years and _are_years(values.values()))
         for operation, whole, row in ends:
             name, text = with_unit(header, table.texts[header][row])
             best = [one for one in values if values[one].amount == values[row].amount]
-            end = _OF_TIMES[operation] if kind != "number" else operation
+            end = _OF_TIMES[operation] if in_time else operation
             said = f"{name} {text}, the {end} of {len(values)} rows{of}"
             yield program(whole, header, text, said, best)
             for other in dict.fromkeys((table.key, *self._near)):
@@ -823,6 +838,18 @@ def _is_not_given(text: str) -> bool:
     return not text or NOT_GIVEN.fullmatch(text.strip()) is not None
 
 
+def _are_years(values: Iterable[Value]) -> bool:
+    return all(
+        one.amount == int(one.amount) and int(one.amount) in _YEARS and not one.unit
+        for one in values
+    )
+
+
+def _are_long(texts: Collection[str]) -> bool:
+    """Whether numbers in the place of names are codes: digits alone, all of one length."""
+    return len({*map(len, texts)}) == 1 and all(_LONG.fullmatch(one) for one in texts)
+
+
 def _same_day(one: WrittenDay, two: WrittenDay) -> bool:
     same = (one.month, one.day) == (two.month, two.day)
     return same and (None in (one.year, two.year) or one.year == two.year)
@@ -844,7 +871,9 @@ def _type_of(table: Table, header: str) -> ColumnType:
         if values[0].around[0].isalpha():  # "K4"
             return "code"
         whole = all(one.amount == int(one.amount) for one in values)
-        if whole and _CODED.search(header) and len({one.amount for one in values}) == len(values):
+        distinct = len({one.amount for one in values}) == len(values)
+        named = header in (table.headers[0], table.key) and _are_long(texts)
+        if whole and distinct and (_CODED.search(header) or named):
             return "code"
         return "amount" if values[0].unit else "number"
     ticks = ticks_of(texts)

@@ -130,8 +130,8 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
     report = train_text(toy_engine, [_questions()], tmp_path / "model")
     assert (report.questions, report.unusable) == (len(PLACES), 0)
     assert report.recall_trained > 0.9
-    with Engine(
-        toy_engine.store, ToyEncoder(), toy_engine.config, answerer=tmp_path / "model"
+    with Engine(  # Whose evidence is ordered by attention alone
+        toy_engine.store, ToyEncoder(), toy_engine.config, tmp_path / "model", "sentences"
     ) as engine:
         answer = engine.ask("who was first to lead what gives out Orre Letters")
         assert {item.source for item in answer.evidence[:2]} == {"paper Orre", "hall 14"}

@@ -117,6 +117,10 @@ _TABLES["Tours"] = """No | Tour | Ticket | Sold | Children over 6 | Children up 
 T1 | Caves | €12.00 | 40 | €5.00 | €2.00 | yes
 T2 | Mill | €9.00 | 25 | €6.50 | €1.00 | no
 T3 | Bog | €14.00 | 31 | €4.00 | €3.00 | no"""
+_TABLES["Walks"] = """Walk | Distance (km) | Rest (min) | Huts
+Elm | 12.5 | 20 | 1
+Fern | 9.1 | 45 | 3
+Gorse | 15 | 35 | 2"""
 _TABLES["Parts"] = """Code | Description | In stock | Shelf
 40517731 | Anchor | 3 | A1
 40517713 | Buoy | 9 | B2
@@ -185,7 +189,7 @@ def _read(question: str, items: Sequence[RankedSlot], found: int = 2) -> Predict
     def slots(_source: str, _namespace: str, limit: int) -> list[Slot]:
         return [item.slot for item in items][:limit]
 
-    return read_cells(question, weights, items[:found], slots)
+    return read_cells(question, weights, items[:found], slots, Prediction())
 
 
 _ANSWERS = [
@@ -370,6 +374,9 @@ _ANSWERS = [
     ("Fees", "What is the total annual fee?", "45"),
     ("Fees", "Which members have not paid?", "Tor Lind"),
     ("Bookings", "How many bookings did April Lee place?", "2"),
+    ("Walks", "Which walk is longer, Elm or Fern?", "Elm"),
+    ("Walks", "Which of the walks is the shortest?", "Fern"),
+    ("Walks", "Is the Gorse walk longer than the Fern walk?", "yes"),
     ("Bookings", "How many bookings were placed in April?", "1"),
 ]  # fmt: skip
 

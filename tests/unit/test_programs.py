@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.checkpoints import SHIPPED
+from memnet.documents.answers import masked
 from memnet.encoders.minilm import shipped_token_table
 from memnet.errors import ModelError
 from memnet.reader.answers import Prediction
 from memnet.reader.loading import SPANS, LazyReader
+from memnet.reader.passages import RankedSlot
 from memnet.reader.programs import (
     NOTHING_GIVEN,
     PROGRAMS,
@@ -27,10 +29,12 @@ from memnet.reader.programs import (
     probability_of_program,
     titled_once,
 )
+from memnet.reader.quotes import Quotation
 from memnet.reader.rows import Table, tables_of
 from memnet.reader.spans import Passage, Reading, ReadUnit
 from memnet.reader.tables import asked_of, read_cells
 from memnet.text.english import Unit, query_terms
+from memnet.types import Candidate
 from tests.reading import ranked
 
 _KENNELS = """Kennel | Dog | Keeper | Weight (kg) | Arrived | Walked
@@ -229,6 +233,35 @@ def test_numbers_are_written_as_the_cells_write_theirs() -> None:
     assert "3.430,50 €" in _short(_programs("What was paid in all?", table), "sum", "Paid")
 
 
+def test_a_cell_of_columns_as_rows_is_said_as_it_stands() -> None:
+    text = "Boat | May | June | July\nAnn | 3 | 9 | 4\nBo | 2 | 1 | 8"
+    said = {one.computed for one in _programs("What had Ann in June?", _table(text, "Trips"))}
+    assert "June: 9 where Boat is Ann" in said
+    assert "Ann: 9 where Boat is June" not in said
+
+
+def test_years_are_early_and_late() -> None:
+    text = "Mill | Built | Loads\nElm | 1911 | 40\nAsh | 1874 | 90"
+    said = {one.computed for one in _programs("Which mill is older?", _table(text, "Mills"))}
+    assert "Ash: Built 1874, the earliest of 2 rows" in said
+    assert "Elm: Loads 40, the least of 2 rows" in said
+    text = "Peak | Height (m) | Fare EUR\nElm | 1911 | 1500\nAsh | 1874 | 1650"
+    said = {one.computed for one in _programs("Which is lower?", _table(text, "Peaks"))}
+    assert "Ash: Height 1874 m, the least of 2 rows" in said
+    assert "Elm: Fare 1500 EUR, the least of 2 rows" in said
+
+
+def test_long_numbers_of_one_length_are_no_limits() -> None:
+    text = "Chest | Owner | Weight\n4410327 | Ann | 12\n4410372 | Bo | 9\n4413027 | Cy | 31"
+    found = _programs("Whose is chest 4410328?", _table(text, "Chests"))
+    assert not [one for one in found for each in one.where if each.way in ("over", "under")
+                and each.header == "Chest"]  # fmt: skip
+    assert {"highest", "sum"} <= {one.operation for one in found if one.header == "Weight"}
+    towns = _table("Town | People\nElm | 14500\nAsh | 18000\nOak | 20500", "Towns")
+    found = _programs("Which town has most people?", towns)
+    assert {"highest", "most", "sum"} <= {one.operation for one in found if one.by == "People"}
+
+
 def test_two_days_have_no_difference_and_two_times_have() -> None:
     table = _table("Hike | Day | Start\nLake | 2024-01-30 | 9:15\nPeak | 2024-03-02 | 8:00")
     found = _programs("How much later is the lake than the peak?", table)
@@ -296,12 +329,14 @@ def test_without_tables_none_is_meant() -> None:
 
 
 def test_what_the_networks_say_raises_the_probability() -> None:
-    signals = ProgramSignals(1.0, 0.5, 0.5, -2.0, 0.0, 0.0, 0.0, 0.0)
+    signals = ProgramSignals(1.0, 0.5, 0.5, -2.0, *([0.0] * (len(ProgramSignals._fields) - 4)))
     low = probability_of_program(signals)
     assert low < probability_of_program(signals._replace(share=3.0))
     assert low < probability_of_program(signals._replace(same=1.0))
     assert low > probability_of_program(signals._replace(other=1.0))
     assert low > probability_of_program(signals._replace(lacking=1.0))
+    assert low < probability_of_program(signals._replace(read=1.0, sure=0.8))
+    assert low > probability_of_program(signals._replace(sure=-0.8))
 
 
 def test_the_title_of_a_table_is_read_once() -> None:
@@ -363,6 +398,7 @@ def _read(question: str, text: str, programs: ProgramReader | None = None) -> Pr
         dict.fromkeys(words, 1 / len(words)),
         passages,
         lambda *_: [one.slot for one in passages],
+        Prediction(),
         judge=lazy.load_verdicts(),
         programs=lazy.load_programs if programs is None else lambda: programs,
     )
@@ -399,3 +435,23 @@ def test_a_program_needs_no_more_where_the_words_say_that_its_cell_is_empty() ->
     given = [one.confidence for one in read if one.confidence is not None]
     assert min(given) < 0.4
     assert len(given) < len(read)
+
+
+def test_what_is_read_in_a_row_gives_way_to_what_is_given_of_its_table() -> None:
+    item, other = ranked({"Kennels": _KENNELS, "Note": "Rex | weighs | 30 kg"})
+
+    def quoting(ranked: RankedSlot, short: str) -> Prediction:
+        start = ranked.slot.text.index(short)
+        end = start + len(short)
+        line = ranked.slot.text.rfind("\n", 0, start) + 1
+        quote = Quotation(ranked, line, end, 1.0)
+        candidate = Candidate(text=short, score=0.5)
+        return Prediction((candidate,), (ranked,), confidence=0.6, quotes=(quote,), short=short)
+
+    given = quoting(item, "18.2")
+    row, elsewhere = quoting(item, "31.5"), quoting(other, "30 kg")
+    same = quoting(item, "18.2")._replace(confidence=0.9)
+    assert masked(given, same) == (given, same)
+    assert masked(given, row) == (given, row._replace(abstained=True))
+    assert masked(given, elsewhere) == (given, elsewhere)
+    assert masked(Prediction(), row) == (Prediction(), row)

@@ -26,7 +26,9 @@ def _read(question: str, passages: dict[str, str], reader: Reader | None = None)
     items = ranked(passages)
     weights = {term: 1 / len(terms) for term in terms}
     slots = {item.slot.source: [item.slot] for item in items}
-    return read_cells(question, weights, items, lambda source, *_: slots[source], reader)
+    return read_cells(
+        question, weights, items, lambda source, *_: slots[source], Prediction(), reader
+    )
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
