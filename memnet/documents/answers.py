@@ -278,9 +278,7 @@ class TextAnswers:
         count = self._config.answer.passages
         first, others, undecided, text = weigh_versions(question, passages[:count])
         first, asides = without_asides(question, first)
-        reader, judge = self._reader.load().reader, self._judge()
-        # In a chat "Bea: 24 May" says who writes: it is not a label with its value.
-        without = without_messages(question, first)
+        reader, judge, attended = self._reader.load().reader, self._judge(), first
         least = _LEAST_READ * max(item.attention for item in first)
         needed = {item.slot.id for versions in undecided for item in versions}
         unread = [item for item in first if item.attention < least and item.slot.id not in needed]
@@ -299,6 +297,8 @@ class TextAnswers:
         if reference is None:
             terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
             passages_of, programs = self._store.passages_of, self._reader.load_programs
+            # In a chat "Bea: 24 May" says who writes: it is not a label with its value.
+            without = without_messages(question, attended)
             by_cell = read_cells(text, terms, without, passages_of, read, reader, judge, programs)
             if by_cell.candidates:
                 by_cell = self._judged(by_cell, promise=PROMISE)
@@ -541,12 +541,15 @@ def masked(by_cell: Prediction, read: Prediction) -> tuple[Prediction, Predictio
     sure = (by_cell.confidence or 0.0) >= _SURE_CELL
     if not (by_cell.added or not attended or any(overlap) or sure):
         return Prediction(), read
-    same = normalise(read.short or "") == normalise(by_cell.short or "")
-    sources = {(one.item.slot.source, one.item.slot.namespace) for one in by_cell.quotes}
-    for one in () if same or read.confidence is None else read.quotes[:1]:
-        of_file = (one.item.slot.source, one.item.slot.namespace) in sources
-        if of_file and (" | " in one.text or labelled_row(one.text, 0, len(one.text))):
-            read = read._replace(abstained=True)
+    differs = normalise(read.short or "") != normalise(by_cell.short or "")
+    sources = {one.item.source for one in by_cell.quotes}
+    in_row = any(
+        one.item.source in sources
+        and (" | " in one.text or labelled_row(one.text, 0, len(one.text)))
+        for one in read.quotes[:1]
+    )
+    if read.confidence is not None and differs and in_row:
+        read = read._replace(abstained=True)
     return by_cell, read
 
 

@@ -165,12 +165,11 @@ def weigh_versions(
     undecided: list[list[RankedSlot]] = []
     last, by_year = _asked_day(question), False
     heads = {
-        one: question.store.sources.head(*one, _HEAD)
-        for one in {_source(item) for item in passages}
+        one: question.store.sources.head(*one, _HEAD) for one in {item.source for item in passages}
     }
     for group in _groups(question, passages):
         members = [passages[index] for index in group]
-        versions = [_version(item, heads[_source(item)]) for item in members]
+        versions = [_version(item, heads[item.source]) for item in members]
         highest = max(passages[index].attention for index in group)
         chosen = _chosen(question.text, last, versions)
         for index, version in zip(group, versions, strict=True):
@@ -192,7 +191,7 @@ def weigh_versions(
     if last is None and not ASKS_EARLIER.search(question.text):
         old = {one for one, head in heads.items() if _is_outdated(head)}
         old |= _replaced(list(holding.values()), heads)
-        outdated = [n for n, item in holding.items() if _source(item) in old]
+        outdated = [n for n, item in holding.items() if item.source in old]
         for index in outdated if len(outdated) < len(holding) else ():
             item = holding.pop(index)
             others.append(replace(item, attention=_OTHER * item.attention))
@@ -217,15 +216,11 @@ def _in_present(found: re.Match[str]) -> str:
     return word.capitalize() if found[0][0].isupper() else word
 
 
-def _source(item: RankedSlot) -> _Source:
-    return item.slot.source, item.slot.namespace
-
-
 def _replaced(items: Sequence[RankedSlot], heads: Mapping[_Source, str]) -> set[_Source]:
     """Sources of which another one of the same title says that it replaces what was before."""
     titled: defaultdict[str, dict[_Source, RankedSlot]] = defaultdict(dict)
     for item in items:
-        titled[_plain_title(item)][_source(item)] = item
+        titled[_plain_title(item)][item.source] = item
     old: set[_Source] = set()
     for title, found in titled.items():
         if not title or len(found) < 2:
@@ -429,7 +424,7 @@ def as_changed(
         slot = item.slot
         said = (slot.text[unit.start : unit.end] for unit in units(slot.text))
         about = [text for text in said if asked <= _words_of(text)]
-        same = _source(item) == _source(own.item)
+        same = item.source == own.item.source
         # Elsewhere "the meeting" may be another one.
         if not about or slot.id == own.item.slot.id or len(asked) < _MIN_ASKED - same:
             continue
@@ -539,7 +534,7 @@ def _day_of(question: Question, item: RankedSlot) -> date | None:
     """The day on which a message was sent, or of which a document is."""
     if (sent := day_sent(question, item.slot)) is not None:
         return sent
-    return _version(item, question.store.sources.head(*_source(item), _HEAD)).day
+    return _version(item, question.store.sources.head(*item.source, _HEAD)).day
 
 
 def _words_of(text: str) -> set[str]:

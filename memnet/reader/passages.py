@@ -31,6 +31,11 @@ class RankedSlot:
     contents: tuple[tuple[int, int], ...] = ()  # Spans of its text that only lead elsewhere
 
     @property
+    def source(self) -> tuple[str, str]:
+        """Id and namespace of its source."""
+        return self.slot.source, self.slot.namespace
+
+    @property
     def passage(self) -> Passage:
         """The slot as input of a reader."""
         return Passage(self.slot.title, self.slot.text)

@@ -206,10 +206,11 @@ def _ignores(asked: Asked, program: Program) -> bool:
     """Whether a question names a cell of a column that no row of a program has in it."""
     fixed = {one.header for one in program.where}
     for header, texts in program.table.texts.items():
-        named = {one for one in texts.values() if asked.names(Cell(header, one, 0, 0))}
-        own = {texts[row] for row in program.rows if row in texts}
-        if header not in fixed and named and named.isdisjoint(own):
-            return True
+        if header not in fixed:
+            own = {texts[row] for row in program.rows if row in texts}
+            named = {one for one in texts.values() if asked.names(Cell(header, one, 0, 0))}
+            if named and named.isdisjoint(own):
+                return True
     return False
 
 
@@ -443,9 +444,9 @@ def _whole_sources(
     No attention was paid to those that are not among the ``passages``.
     """
     own = {item.slot.id: item for item in passages}
-    sources = {(item.slot.source, item.slot.namespace): item for item in reversed(passages)}
+    sources = {item.source: item for item in reversed(passages)}
     for item in sources.values():
-        slots = passages_of(item.slot.source, item.slot.namespace, most + 1)
+        slots = passages_of(*item.source, most + 1)
         if len(slots) <= most:  # never from a part
             others = replace(item, attention=0.0)
             yield from (own.get(one.id) or replace(others, slot=one) for one in slots)

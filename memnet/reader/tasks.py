@@ -114,7 +114,7 @@ def read_tasks(
         first = own[0] if own else None
     if first is not None and state is not None and any(map(_has_tasks, own)):
         ranked = {one.slot.id: one for one in own}
-        slots = passages_of(first.slot.source, first.slot.namespace, _MOST_SLOTS)
+        slots = passages_of(*first.source, _MOST_SLOTS)
         own = [ranked.get(slot.id) or replace(first, slot=slot) for slot in slots]
     tasks = [
         task for item in sorted(own, key=lambda one: one.slot.start) for task in tasks_of(item)
